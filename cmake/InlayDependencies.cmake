@@ -80,6 +80,6 @@ endif()
 inlay_import_shared(DNNL::dnnl
   ${INLAY_DEPS_DIR}/onednn/lib/libdnnl.so.3 ${INLAY_DEPS_DIR}/onednn/include)
 if(TARGET DNNL::dnnl)
-  add_subdirectory(${CMAKE_SOURCE_DIR}/cmake/onednn_runtime)
+  add_subdirectory(${CMAKE_SOURCE_DIR}/cmake/onednn_runtime onednn_runtime)
   target_link_libraries(DNNL::dnnl INTERFACE TBB::tbb inlay_libimf inlay_libintlc)
 endif()
