@@ -1,5 +1,5 @@
-# Every third-party library, as an imported target. The first group is needed; a library of the second
-# may be missing, and then what uses it is left out (see inlay_plugin).
+# Every third-party library, as an imported target. The first group is needed; a library of the
+# second may be missing, and then what uses it is left out (see inlay_plugin).
 #
 # What scripts/install-deps unpacks from pinned packages lies in INLAY_DEPS_DIR, one for all builds.
 
