@@ -1,0 +1,36 @@
+// The process's one thread budget: oneTBB behind one function, so that plugins, executor and tests share one pool. Built on
+// std::thread instead when INLAY_STD_THREAD_SCHEDULER is defined (thread sanitizer cannot see oneTBB's synchronisation).
+//
+//   ThreadPool pool(2);
+//   PluginHost host(log, {.search_path = ..., .threads = 2, .parallel_for = pool.parallel_for()});
+#pragma once
+
+#include <memory>
+
+#include "core/host/plugin_host.h"
+
+namespace inlay {
+
+class ThreadPool {
+ public:
+  // threads  at least 1; the cap holds for all oneTBB work of the process, vendor libraries' included
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const;
+  ParallelFor parallel_for();
+
+  // Calls function(argument) inside the pool, so that oneTBB work of a library called there uses this pool's threads.
+  void execute(void (*function)(void*), void* argument);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Processors this process may use (affinity and cgroup quota respected).
+int available_threads();
+
+}  // namespace inlay

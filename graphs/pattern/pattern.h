@@ -1,0 +1,87 @@
+// Patterns as one-line text, parsed to data, and one matcher for the patterns of all plugins.
+//
+//   const Pattern p = parse_pattern({.id = "mm_relu", .match = "Relu(MatMul(A,B))", .where = "A: f32[m,k]; B: const"});
+//   const MatchReport r = match_patterns(graph, {p});     // r.matches, and r.near_misses with reasons
+//
+// Grammar
+//   match    := node
+//   node     := [alias '='] ops ['?'] '(' operand {',' operand} ')'      '?': the node may be absent (its first operand
+//                                                                          takes its place)
+//   ops      := Name | '[' Name {'|' Name} ']' | domain '.' Name
+//   operand  := node | variable ['?']                                     '?': the operand may be omitted
+//   where    := clause {';' clause}
+//   clause   := var {',' var} ':' typeset ['[' dims ']'] ['const'|'dynamic']   dims: names, numbers, '_', '...' (any rest);
+//                                                                               a name repeated must match
+//             | expr cmp expr                                             over dims, numbers, node.attribute, rank(X)
+//   typeset  := dtype {'|' dtype} | 'any' ; expr: + - * / % on integers; attributes may be lists: Conv.strides == [1,1];
+//               Clip.min == 0 (floats compare exactly); has(Clip.min); cmp: == != < <= > >=
+// Commutative operators match with their operands in either order. A node inside a pattern other than the root must have
+// the pattern's next node as its only consumer and not be a graph output.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graphs/ir/graph.h"
+
+namespace inlay {
+
+struct PatternNode;
+struct Constraint;
+
+// One layout variant: a layout per port, and the CPU features it needs.
+struct LayoutVariant {
+  std::map<std::string, std::string> layouts;  // port → layout text
+  std::vector<std::string> cpu;                // "avx512f"; "!avx512f" must be absent
+};
+
+// The text of one pattern, as a manifest holds it.
+struct PatternText {
+  std::string id;
+  std::string match;
+  std::vector<std::string> ops;  // instead of match: any single node of these operators, ports "0", "1", …
+  std::string where;
+  std::string layouts;
+  std::string alias;
+};
+
+struct Pattern {
+  std::string id;
+  std::shared_ptr<const PatternNode> root;  // null for an ops pattern
+  std::vector<std::string> ops;
+  std::vector<std::shared_ptr<const Constraint>> constraints;
+  std::vector<LayoutVariant> variants;  // never empty: the all-dense variant stands first unless layouts say otherwise
+  std::map<std::string, std::string> aliases;  // output port → input port
+};
+
+// throws  Error{kCorrupt} "pattern 'mm_relu': match, column 12: expected ',' or ')', found 'x'"
+Pattern parse_pattern(const PatternText& text);
+
+// Inverse of parsing, for messages and fuzzing: parse(print(p)) equals p.
+std::string print_match(const Pattern& pattern);
+
+struct Match {
+  int pattern;                            // index into the list given
+  std::vector<NodeId> nodes;              // topological order; the last is the root
+  std::map<std::string, ValueId> ports;   // variables and outputs ("out", "out1", …)
+};
+
+// A node where a pattern's operators fitted and a constraint did not: "k%16==0 fails: k=13".
+struct NearMiss {
+  int pattern;
+  NodeId root;
+  std::string reason;
+};
+
+struct MatchReport {
+  std::vector<Match> matches;       // ordered by root, then pattern, then size
+  std::vector<NearMiss> near_misses;
+};
+
+// All matches of all patterns, overlapping ones included. Near-linear in the graph for a fixed pattern list.
+MatchReport match_patterns(const Graph& graph, const std::vector<Pattern>& patterns);
+
+}  // namespace inlay

@@ -1,0 +1,62 @@
+// What can run: for every plugin, the regions it declares to be able to run on this graph. Never what should.
+//
+//   const Candidates candidates = find_candidates(graph, host);
+//   for (const Candidate& c : candidates.list) ...
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/host/plugin_host.h"
+#include "core/plan/region.h"
+#include "graphs/ir/graph.h"
+
+namespace inlay {
+
+// One way to run a convex set of nodes: a plugin, a pattern, and the layouts it reads and writes.
+struct Candidate {
+  std::vector<NodeId> nodes;  // topological order
+  std::string plugin;         // kViewPlugin for the host's own zero-copy reshape
+  std::string pattern;
+  std::string tolerance;
+  std::vector<ValueId> inputs;         // non-constant, in the region's order
+  std::vector<ValueId> outputs;        // read outside, in the region's order
+  std::vector<Layout> input_layouts;   // one per input
+  std::vector<Layout> output_layouts;  // one per output
+  std::map<ValueId, std::string> ports;    // value → pattern variable
+  std::vector<std::pair<int, int>> aliases;  // (output, input) positions that may share memory
+};
+
+// The host itself: a Reshape of a dense value costs nothing and copies nothing.
+inline constexpr const char* kViewPlugin = "inlay.view";
+
+// Why a plugin does not run a node: shown by `inlay explain --node`.
+struct WhyNot {
+  NodeId node;
+  std::string plugin;
+  std::string pattern;
+  std::string reason;
+};
+
+struct Candidates {
+  std::vector<Candidate> list;     // index = candidate id; deterministic order
+  std::vector<WhyNot> why_not;     // near misses, non-convex matches, missing CPU features
+  // Ids of the candidates that contain each node, ascending.
+  std::vector<std::vector<int>> by_node;
+};
+
+struct CandidateFilter {
+  std::vector<std::string> exclude;                // plugins
+  std::map<std::string, std::string> pins;         // node name → plugin
+};
+
+// throws  Error{kNotFound} if a pin names an unknown node or plugin; Error{kUnsupported} naming a node that no plugin
+//         can run
+Candidates find_candidates(const Graph& graph, const PluginHost& host, const CandidateFilter& filter = {});
+
+// The nodes as a region, with the candidate's layouts and ports; constants carry their bytes.
+Region make_region(const Graph& graph, const Candidate& candidate);
+
+}  // namespace inlay

@@ -1,0 +1,46 @@
+// What everything costs: the numbers search works on.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/base/layout.h"
+#include "graphs/ir/graph.h"
+
+namespace inlay {
+
+// A measured or simulated time. `low` and `high` bound the median with 95% confidence.
+struct Cost {
+  double ns = 0;
+  double low_ns = 0;
+  double high_ns = 0;
+  int samples = 0;
+};
+
+// A candidate's cost, or why it has none.
+struct CandidateCost {
+  std::optional<Cost> cost;
+  std::string reason;  // set iff cost is absent: declined, wrong result, crashed, hung, excluded, pruned
+};
+
+struct ConversionCost {
+  Cost cost;
+  std::string plugin;  // empty: the host's own convert_layout
+};
+
+// (type text, from layout text, to layout text)
+using ConversionKey = std::tuple<std::string, std::string, std::string>;
+
+struct CostTable {
+  std::vector<CandidateCost> candidates;  // by candidate id
+  std::map<ConversionKey, ConversionCost> conversions;
+  double dispatch_ns = 0;  // what one more step costs the executor beyond the work itself
+
+  // throws  Error{kInternal} if the conversion was not measured
+  const ConversionCost& conversion(const TensorType& type, const Layout& from, const Layout& to) const;
+};
+
+}  // namespace inlay
