@@ -4,9 +4,9 @@
 # What scripts/install-deps unpacks from pinned packages lies in INLAY_DEPS_DIR, one for all builds.
 
 set(INLAY_DEPS_DIR ${CMAKE_SOURCE_DIR}/build/deps CACHE PATH "Where scripts/install-deps unpacks")
-set(INLAY_MODEL_DIR ${CMAKE_SOURCE_DIR}/build/models CACHE PATH "Where scripts/fetch-model unpacks")
+set(INLAY_MODEL_DIR ${CMAKE_SOURCE_DIR}/build/models CACHE PATH "Where scripts/fetch-model saves")
 
-# Makes an imported shared library of a file and its headers. Does nothing if one of them is missing.
+# Makes an imported shared library of a file and its headers; does nothing if one is missing.
 function(inlay_import_shared target library include)
   if(NOT EXISTS ${library} OR NOT EXISTS ${include})
     return()
@@ -31,7 +31,7 @@ if(BUILD_TESTING)
   find_package(GTest REQUIRED)        # GTest::gtest_main
 endif()
 
-# Boost.DLL and Boost.Graph are used header-only: std::filesystem takes the place of boost_filesystem.
+# Boost.DLL and Boost.Graph are used header-only: std::filesystem takes boost_filesystem's place.
 find_package(Boost 1.74 REQUIRED)
 target_compile_definitions(Boost::headers INTERFACE BOOST_DLL_USE_STD_FS)
 target_link_libraries(Boost::headers INTERFACE ${CMAKE_DL_LIBS})
@@ -42,12 +42,13 @@ add_library(xxHash::xxhash UNKNOWN IMPORTED GLOBAL)
 set_target_properties(xxHash::xxhash PROPERTIES
   IMPORTED_LOCATION ${XXHASH_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${XXHASH_INCLUDE_DIR})
 
-# One oneTBB serves the process, and the first loaded wins: it is the pinned one, newer than any that
-# a vendor's library brings along.
+# One oneTBB serves the process, and the first loaded wins: it is the pinned one, newer than any
+# that a vendor's library brings along.
 inlay_import_shared(TBB::tbb ${INLAY_DEPS_DIR}/tbb/lib/libtbb.so.12 ${INLAY_DEPS_DIR}/tbb/include)
 set(INLAY_ONNX_PROTO ${INLAY_DEPS_DIR}/onnx/onnx/onnx.proto)
 if(NOT TARGET TBB::tbb OR NOT EXISTS ${INLAY_ONNX_PROTO})
-  message(FATAL_ERROR "oneTBB or the ONNX schema is not in ${INLAY_DEPS_DIR}: run scripts/install-deps")
+  message(FATAL_ERROR
+    "oneTBB or the ONNX schema is not in ${INLAY_DEPS_DIR}: run scripts/install-deps")
 endif()
 
 # The ONNX schema in C++ (lite runtime): #include "onnx/onnx.pb.h", namespace onnx.

@@ -1,5 +1,5 @@
-# What every target is compiled and linked with. Kernels that want more than the baseline instruction
-# set choose it at run time, so nothing here names one.
+# What every target is compiled and linked with. Kernels that want more than the baseline
+# instruction set choose it at run time, so nothing here names one.
 
 set(INLAY_SANITIZE "" CACHE STRING "Sanitizers to build with: 'address,undefined' or 'thread'")
 

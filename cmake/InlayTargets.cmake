@@ -5,8 +5,8 @@
 #   inlay_plugin(openblas SOURCES openblas.cpp DEPS OpenBLAS::OpenBLAS)
 #   inlay_test(plan_test SOURCES plan_test.cpp DEPS inlay_plan)
 #
-# DEPS are link dependencies and are passed on to whoever links the target. One written with '::' is a
-# third-party library; a plugin or test that wants one which is not installed is left out with one
+# DEPS are link dependencies and are passed on to whoever links the target. One written with '::' is
+# a third-party library; a plugin or test that wants one which is not installed is left out with one
 # line saying so.
 
 # Adds a folder of the source tree if it has a CMakeLists.txt.
@@ -64,8 +64,8 @@ endfunction()
 add_custom_target(inlay_plugins)
 
 # inlay_plugin(NAME SOURCES file... [DEPS target...] [DIRECTORY folder])
-# The target inlay_plugin_NAME makes NAME.so in plugins/ of the build folder, or in another folder of
-# it: the broken plugins of a test must not lie beside the real ones. It exports inlay_plugin_query
+# The target inlay_plugin_NAME makes NAME.so in plugins/ of the build folder, or in another folder
+# of it: the broken plugins of a test must not lie beside the real ones. It exports inlay_plugin_query
 # and nothing else, and links the plugin SDK.
 function(inlay_plugin name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DIRECTORY" "SOURCES;DEPS")
@@ -94,8 +94,8 @@ function(inlay_plugin name)
 endfunction()
 
 # inlay_test(NAME SOURCES file... [DEPS target...] [PLUGINS name...] [LABELS label...] [LONG])
-# A GoogleTest program that ctest runs, in a folder of its own. PLUGINS are built before it. LONG ones
-# are labelled "long", which scripts/test leaves out unless asked. The program is compiled with
+# A GoogleTest program that ctest runs, in a folder of its own. PLUGINS are built before it. LONG
+# ones are labelled "long", which scripts/test leaves out unless asked. The program is compiled with
 #   INLAY_TEST_DATA    tests/data of the sources
 #   INLAY_PLUGIN_DIR   where the plugins are built
 #   INLAY_BINARY_DIR   the build folder
