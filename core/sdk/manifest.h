@@ -1,0 +1,196 @@
+// The manifest as a constant: JSON built by the compiler out of a plugin's info and patterns, for the ELF section that
+// the host reads before it loads anything. Mistakes the compiler can see (no id, the same id twice, neither `match` nor
+// `ops`) are compile errors. INLAY_PLUGIN (core/sdk/glue.h) does all this; by hand:
+//
+//   static constexpr PluginInfo kInfo{.name = "acme", .version = "1.0"};
+//   INLAY_MANIFEST_SECTION constexpr auto kManifest =
+//       manifest_text<manifest_size(kInfo, kPatterns)>(kInfo, kPatterns);
+//
+// Keys: core/host/manifest.h. `ops` and `cpu` become arrays, split at blanks.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/abi/inlay_plugin.h"
+#include "core/sdk/pattern.h"
+
+// Read-only, and kept by the compiler and by the linker's garbage collection although nothing refers to it.
+#define INLAY_MANIFEST_SECTION __attribute__((section(".inlay.manifest"), used, retain)) static
+
+namespace inlay::sdk {
+
+// The sanitizer that this code is compiled with; a host without it must not load the library.
+constexpr const char* sanitizer_name() {
+#if defined(__SANITIZE_ADDRESS__)
+  return "address";
+#elif defined(__SANITIZE_THREAD__)
+  return "thread";
+#else
+  return "none";
+#endif
+}
+
+// Appends JSON to `out`; only counts where `out` is null.
+class ManifestWriter {
+ public:
+  constexpr explicit ManifestWriter(char* out) : out_(out) {}
+
+  constexpr std::size_t size() const { return size_; }
+
+  constexpr void raw(std::string_view text) {
+    for (const char c : text) put(c);
+  }
+
+  constexpr void string(std::string_view text) {
+    put('"');
+    for (const char c : text) escaped(c);
+    put('"');
+  }
+
+  constexpr void number(unsigned value) {
+    if (value >= 10) number(value / 10);
+    put(static_cast<char>('0' + value % 10));
+  }
+
+  constexpr void key(std::string_view name) {
+    string(name);
+    put(':');
+  }
+
+  // The blank-separated words of `text` as an array.
+  constexpr void words(std::string_view text) {
+    put('[');
+    bool is_first = true;
+    for (std::size_t i = 0; i < text.size();) {
+      const std::size_t end = text.find(' ', i) == text.npos ? text.size() : text.find(' ', i);
+      if (end > i) {
+        if (!is_first) put(',');
+        is_first = false;
+        string(text.substr(i, end - i));
+      }
+      i = end + 1;
+    }
+    put(']');
+  }
+
+ private:
+  constexpr void put(char c) {
+    if (out_ != nullptr) out_[size_] = c;
+    ++size_;
+  }
+
+  constexpr void escaped(char c) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      put('\\');
+      put(c);
+    } else if (code < 0x20) {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      raw("\\u00");
+      put(kDigits[code >> 4]);
+      put(kDigits[code & 15]);
+    } else {
+      put(c);
+    }
+  }
+
+  char* out_;
+  std::size_t size_ = 0;
+};
+
+// Reached only in a constant expression, where the throw is the compiler's message.
+constexpr void check_manifest(const PluginInfo& info, std::span<const Pattern> patterns) {
+  if (std::string_view(info.name).empty()) throw "PluginInfo needs a name";
+  const std::string_view threads = info.threads;
+  if (threads != "host-pool" && threads != "capped" && threads != "fixed") {
+    throw "PluginInfo::threads is host-pool, capped or fixed";
+  }
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const std::string_view id = patterns[i].id;
+    if (id.empty()) throw "a Pattern needs an id";
+    for (std::size_t j = 0; j < i; ++j) {
+      if (id == patterns[j].id) throw "two Patterns have the same id";
+    }
+    const bool has_match = !std::string_view(patterns[i].match).empty();
+    const bool has_ops = !std::string_view(patterns[i].ops).empty();
+    if (has_match == has_ops) throw "a Pattern needs either match or ops";
+  }
+}
+
+constexpr void write_pattern(ManifestWriter& json, const Pattern& pattern) {
+  json.raw("{");
+  json.key("id");
+  json.string(pattern.id);
+  if (std::string_view(pattern.ops).empty()) {
+    json.raw(",");
+    json.key("match");
+    json.string(pattern.match);
+  } else {
+    json.raw(",");
+    json.key("ops");
+    json.words(pattern.ops);
+  }
+  const std::array<std::pair<std::string_view, const char*>, 4> texts{
+      {{"where", pattern.where},
+       {"layouts", pattern.layouts},
+       {"tolerance", pattern.tolerance},
+       {"alias", pattern.alias}}};
+  for (const auto& [key, text] : texts) {
+    json.raw(",");
+    json.key(key);
+    json.string(text);
+  }
+  json.raw(",");
+  json.key("cpu");
+  json.words(pattern.cpu);
+  json.raw("}");
+}
+
+// Writes the whole manifest to `out` (counts only where that is null) and returns its size.
+constexpr std::size_t write_manifest(char* out, const PluginInfo& info, std::span<const Pattern> patterns) {
+  ManifestWriter json(out);
+  json.raw("{");
+  json.key("abi");
+  json.raw("[");
+  json.number(INLAY_ABI_MAJOR);
+  json.raw(",");
+  json.number(INLAY_ABI_MINOR);
+  json.raw("]");
+  const std::array<std::pair<std::string_view, const char*>, 5> texts{{{"name", info.name},
+                                                                       {"version", info.version},
+                                                                       {"library", info.library},
+                                                                       {"threads", info.threads},
+                                                                       {"sanitizer", sanitizer_name()}}};
+  for (const auto& [key, text] : texts) {
+    json.raw(",");
+    json.key(key);
+    json.string(text);
+  }
+  json.raw(",");
+  json.key("patterns");
+  json.raw("[");
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    if (i > 0) json.raw(",");
+    write_pattern(json, patterns[i]);
+  }
+  json.raw("]}");
+  return json.size();
+}
+
+consteval std::size_t manifest_size(const PluginInfo& info, std::span<const Pattern> patterns) {
+  check_manifest(info, patterns);
+  return write_manifest(nullptr, info, patterns);
+}
+
+template <std::size_t kSize>
+consteval std::array<char, kSize> manifest_text(const PluginInfo& info, std::span<const Pattern> patterns) {
+  std::array<char, kSize> text{};
+  write_manifest(text.data(), info, patterns);
+  return text;
+}
+
+}  // namespace inlay::sdk
