@@ -1,10 +1,10 @@
-// The graph Inlay works on: SSA, canonical operators, every shape known. A value: build it with GraphBuilder; once built
-// it does not change. Parts are named by id, never by pointer.
+// The graph Inlay works on: SSA, canonical operators, every shape known. A value: build it with
+// GraphBuilder; once built it does not change. Parts are named by id, never by pointer.
 //
 //   GraphBuilder b("tiny");
 //   const ValueId x = b.input("x", {DType::kF32, {1, 3, 8, 8}});
 //   const ValueId w = b.constant("w", Tensor::zeros({DType::kF32, {4, 3, 1, 1}}));
-//   const ValueId y = b.node("conv", "Conv", {x, w}, {{"kernel_shape", ...}});   // shapes inferred, see infer.h
+//   const ValueId y = b.node("conv", "Conv", {x, w});  // types inferred, see infer.h
 //   b.output(y);
 //   const Graph graph = b.build();
 #pragma once
@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/attribute.h"
@@ -46,8 +47,10 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   Attributes attributes;
-  // Nested graphs of If, Loop and Scan by attribute name; captured outer values are the node's last inputs.
+  // Nested graphs of If, Loop and Scan by attribute name; captured outer values are the node's
+  // last inputs.
   std::map<std::string, std::vector<Graph>> bodies;
+  bool operator==(const Node&) const;
 };
 
 struct Value {
@@ -55,6 +58,7 @@ struct Value {
   TensorType type;
   NodeId producer;                 // kNoNode for inputs and constants
   std::optional<Tensor> constant;  // mapped or owned bytes, shared
+  bool operator==(const Value&) const = default;
 };
 
 class Graph {
@@ -85,6 +89,8 @@ class Graph {
   // A line per node: "y: f32[1x4x8x8] = Conv(x, w) {group=1}".
   std::string to_text() const;
 
+  bool operator==(const Graph&) const = default;
+
  private:
   friend class GraphBuilder;
   std::string name_;
@@ -94,6 +100,8 @@ class Graph {
   std::vector<ValueId> outputs_;
   std::vector<std::vector<NodeId>> consumers_;
   std::vector<bool> is_output_;
+  std::vector<std::int32_t> nodes_by_name_;  // indices, sorted by name
+  std::vector<std::int32_t> values_by_name_;
 };
 
 // Makes a graph node by node, in topological order.
@@ -104,8 +112,10 @@ class GraphBuilder {
   ValueId input(std::string name, TensorType type);
   ValueId constant(std::string name, Tensor tensor);
 
-  // Adds a node whose output types are inferred by infer_types (infer.h). An empty name is made up from the operator
-  // and a number; a taken one gets a number appended. Outputs are named after the node.
+  // Adds a node whose output types are inferred by infer_types (infer.h). An empty name is made up
+  // from the operator and a number; a taken one gets a number appended. Outputs are named after the
+  // node: "n", then "n_1", "n_2". Attributes left out get ONNX's defaults where it has them
+  // (op_table.h), so that the node is canonical.
   // throws  Error{kShapeMismatch, kInvalidArgument, kUnsupported} naming node, expected and found
   ValueId node(std::string name, std::string op, std::vector<ValueId> inputs,
                Attributes attributes = {});
@@ -113,10 +123,17 @@ class GraphBuilder {
   std::vector<ValueId> node(std::string name, std::string op, std::vector<ValueId> inputs,
                             Attributes attributes, int output_count,
                             std::vector<std::string> output_names = {});
-  // The same with types given by the caller (passes that rebuild a graph, opaque operators). `node.outputs` is
-  // ignored; an output with dtype kNone stands for one nobody reads and gives kNoValue.
+  // The same with types given by the caller (passes that rebuild a graph, opaque operators).
+  // `node.outputs` is ignored; an output with dtype kNone stands for one nobody reads and gives
+  // kNoValue. Attributes are taken as they are.
+  // throws  Error{kInvalidArgument} for an operand that does not exist; Error{kShapeMismatch} for a
+  //         Reshape, Expand or Resize whose given type cannot be
   std::vector<ValueId> node_with_types(Node node, const std::vector<TensorType>& output_types,
                                        std::vector<std::string> output_names);
+
+  // A Reshape: its target is the type of its output.
+  // throws  Error{kShapeMismatch} if the element counts differ
+  ValueId reshape(std::string name, ValueId x, Shape shape);
 
   void output(ValueId value);
 
@@ -127,11 +144,14 @@ class GraphBuilder {
   Graph build();
 
  private:
-  std::string unique_name(std::string name, const std::string& stem);
-  ValueId add_value(Value value);
+  using Names = std::unordered_map<std::string, int>;  // name → last number appended to it
+
+  ValueId add_value(std::string name, TensorType type, NodeId producer);
+  std::vector<TensorType> input_types(const Node& node) const;
 
   Graph graph_;
-  std::map<std::string, int, std::less<>> taken_;  // name → last number appended
+  Names node_names_;
+  Names value_names_;
 };
 
 }  // namespace inlay
