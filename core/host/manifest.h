@@ -3,7 +3,8 @@
 //   const Manifest manifest = read_manifest("/usr/lib/inlay/openblas.so");
 //
 // JSON in section ".inlay.manifest", written by core/sdk/manifest.h. Keys: abi [major, minor], name, version, library,
-// threads, sanitizer, patterns (array of {id, match | ops, where, layouts, tolerance, alias, cpu}).
+// threads, sanitizer, patterns (array of {id, match | ops, where, layouts, tolerance, alias, cpu}), cpu. A library, a cpu
+// and whatever else a pattern leaves out may be missing; unknown keys are a newer minor's and are passed over.
 #pragma once
 
 #include <filesystem>
@@ -33,6 +34,7 @@ struct Manifest {
   std::string threads;
   std::string sanitizer;  // "none", "address", "thread"
   std::vector<ManifestPattern> patterns;
+  std::vector<std::string> cpu;  // without these the library must not even be loaded
 };
 
 // Reads the section with every offset checked against the file's size.

@@ -2,18 +2,17 @@
 //
 //   INLAY_PLUGIN((PluginInfo{.name = "acme", .version = "1.0"}), kPatterns, compile)
 //
-//   // Called at the first init (throw to fail it) and the last deinit; extensions the plugin offers, by name.
-//   INLAY_PLUGIN_WITH((PluginInfo{...}), kPatterns, compile, (Hooks{.init = start_library, .deinit = stop_library}))
+//   // Called at the first init (throw to fail it) and the last deinit; extensions the plugin
+//   offers, by name. INLAY_PLUGIN_WITH((PluginInfo{...}), kPatterns, compile, (Hooks{.init =
+//   start_library, .deinit = stop_library}))
 //
-// They stand at namespace scope outside any namespace, once in a library. They give one CPU device, index 0, in the space
-// "host"; a plugin with devices of its own writes its table by hand.
+// They stand at namespace scope outside any namespace, once in a library. They give one CPU device,
+// index 0, in the space "host"; a plugin with devices of its own writes its table by hand.
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -47,8 +46,8 @@ struct KernelInstance {
   std::vector<TensorView> outputs;
 };
 
-// The table's functions. Traits, a type local to the plugin's source, gives kInfo, kCompile and kHooks, and makes the
-// state below the plugin's own.
+// The table's functions. Traits, a type local to the plugin's source, gives kInfo, kCompile and
+// kHooks, and makes the state below the plugin's own.
 template <typename Traits>
 struct Glue {
   static inline std::mutex mutex;
@@ -58,7 +57,8 @@ struct Glue {
 
   static inlay_status init(const inlay_host* given, inlay_error* error) noexcept {
     return guarded(error, [&] {
-      if (given == nullptr || !INLAY_HAS(given, abi_minor)) throw InvalidCall("init needs a host table");
+      if (given == nullptr || !INLAY_HAS(given, abi_minor))
+        throw InvalidCall("init needs a host table");
       if (given->abi_major != INLAY_ABI_MAJOR) {
         throw InvalidCall("host has ABI major " + std::to_string(given->abi_major) + ", plugin " +
                           std::to_string(INLAY_ABI_MAJOR));
@@ -81,18 +81,12 @@ struct Glue {
     }
   }
 
-  static inlay_status device_info(std::int32_t index, inlay_device_info* out, inlay_error* error) noexcept {
+  static inlay_status device_info(std::int32_t index, inlay_device_info* out,
+                                  inlay_error* error) noexcept {
     return guarded(error, [&] {
-      if (index < 0 || out == nullptr) throw InvalidCall("device_info needs an index from 0 and a struct to fill");
+      if (index < 0 || out == nullptr) throw InvalidCall("device_info needs an index and a struct");
       if (index > 0) throw Decline("there is one device");
-      const std::string fingerprint = cpu_fingerprint();
-      if (INLAY_HAS(out, name)) std::snprintf(out->name, sizeof(out->name), "cpu");
-      if (INLAY_HAS(out, space)) std::snprintf(out->space, sizeof(out->space), "host");
-      if (INLAY_HAS(out, fingerprint)) {
-        std::snprintf(out->fingerprint, sizeof(out->fingerprint), "%s", fingerprint.c_str());
-      }
-      if (INLAY_HAS(out, clock)) out->clock = INLAY_CLOCK_WALL;
-      if (INLAY_HAS(out, memory_bytes)) out->memory_bytes = 0;
+      describe_cpu_device(out);
     });
   }
 
@@ -109,10 +103,11 @@ struct Glue {
 
   static void destroy_device(inlay_device*) noexcept {}
 
-  static inlay_status compile(inlay_device*, const inlay_compile_request* request, inlay_error* error,
-                              inlay_program** out) noexcept {
+  static inlay_status compile(inlay_device*, const inlay_compile_request* request,
+                              inlay_error* error, inlay_program** out) noexcept {
     return guarded(error, [&] {
-      if (out == nullptr || request == nullptr || !INLAY_HAS(request, region) || request->region == nullptr) {
+      if (out == nullptr || request == nullptr || !INLAY_HAS(request, region) ||
+          request->region == nullptr) {
         throw InvalidCall("compile needs a request with a region, and an output");
       }
       if (INLAY_HAS(request, options)) refuse_options(request->option_count, request->options);
@@ -133,7 +128,8 @@ struct Glue {
 
   static inlay_status program_info(inlay_program* program, inlay_program_info* out) noexcept {
     return guarded(nullptr, [&] {
-      if (program == nullptr || out == nullptr) throw InvalidCall("program_info needs a program and an output");
+      if (program == nullptr || out == nullptr)
+        throw InvalidCall("program_info needs a program and an output");
       const Kernel& kernel = *reinterpret_cast<KernelProgram*>(program)->kernel;
       const std::size_t workspace_bytes = kernel.workspace_bytes();
       const bool retains_constants = kernel.retains_constants();
@@ -146,14 +142,16 @@ struct Glue {
   static inlay_status create_instance(inlay_program* program, void* workspace, inlay_error* error,
                                       inlay_instance** out) noexcept {
     return guarded(error, [&] {
-      if (program == nullptr || out == nullptr) throw InvalidCall("create_instance needs a program and an output");
+      if (program == nullptr || out == nullptr)
+        throw InvalidCall("create_instance needs a program and an output");
       const auto* made = reinterpret_cast<const KernelProgram*>(program);
       if (workspace == nullptr && made->kernel->workspace_bytes() > 0) {
         throw InvalidCall("the program needs " + std::to_string(made->kernel->workspace_bytes()) +
                           " bytes of workspace");
       }
-      auto instance = std::make_unique<KernelInstance>(KernelInstance{
-          made, workspace, std::vector<TensorView>(made->input_count), std::vector<TensorView>(made->output_count)});
+      auto instance = std::make_unique<KernelInstance>(
+          KernelInstance{made, workspace, std::vector<TensorView>(made->input_count),
+                         std::vector<TensorView>(made->output_count)});
       *out = reinterpret_cast<inlay_instance*>(instance.release());
     });
   }
@@ -164,28 +162,36 @@ struct Glue {
 
   static inlay_status enqueue(inlay_instance* given, inlay_stream* stream, std::int32_t input_count,
                               const inlay_tensor* const* inputs, std::int32_t output_count,
-                              const inlay_tensor* const* outputs, std::int32_t wait_count, inlay_event* const*,
-                              std::uint32_t flags, inlay_run_report*, inlay_error* error) noexcept {
+                              const inlay_tensor* const* outputs, std::int32_t wait_count,
+                              inlay_event* const*, std::uint32_t flags, inlay_run_report*,
+                              inlay_error* error) noexcept {
     return guarded(error, [&] {
       if (given == nullptr) throw InvalidCall("enqueue needs an instance");
       auto& instance = *reinterpret_cast<KernelInstance*>(given);
-      if (stream != nullptr || wait_count != 0) throw InvalidCall("this device has no streams and no events");
+      if (stream != nullptr || wait_count != 0)
+        throw InvalidCall("this device has no streams and no events");
       if (flags != 0) throw InvalidCall("this device has a wall clock: it knows no run flags");
       if (static_cast<std::size_t>(input_count) != instance.inputs.size() ||
           static_cast<std::size_t>(output_count) != instance.outputs.size()) {
-        throw InvalidCall("the program has " + std::to_string(instance.inputs.size()) + " inputs and " +
-                          std::to_string(instance.outputs.size()) + " outputs, got " +
-                          std::to_string(input_count) + " and " + std::to_string(output_count));
+        throw InvalidCall("the program has " + std::to_string(instance.inputs.size()) +
+                          " inputs and " + std::to_string(instance.outputs.size()) +
+                          " outputs, got " + std::to_string(input_count) + " and " +
+                          std::to_string(output_count));
       }
-      for (std::size_t i = 0; i < instance.inputs.size(); ++i) instance.inputs[i] = TensorView(inputs[i]);
-      for (std::size_t i = 0; i < instance.outputs.size(); ++i) instance.outputs[i] = TensorView(outputs[i]);
-      instance.program->kernel->run(instance.inputs, instance.outputs, RunContext{Host(&host), instance.workspace});
+      for (std::size_t i = 0; i < instance.inputs.size(); ++i)
+        instance.inputs[i] = TensorView(inputs[i]);
+      for (std::size_t i = 0; i < instance.outputs.size(); ++i)
+        instance.outputs[i] = TensorView(outputs[i]);
+      instance.program->kernel->run(instance.inputs, instance.outputs,
+                                    RunContext{Host(&host), instance.workspace});
     });
   }
 
   static const void* get_extension(const char* id) noexcept {
     try {
-      return id != nullptr && Traits::kHooks.get_extension != nullptr ? Traits::kHooks.get_extension(id) : nullptr;
+      return id != nullptr && Traits::kHooks.get_extension != nullptr
+                 ? Traits::kHooks.get_extension(id)
+                 : nullptr;
     } catch (...) {
       return nullptr;
     }
@@ -222,21 +228,21 @@ struct Glue {
 
 }  // namespace inlay::sdk
 
-#define INLAY_PLUGIN_WITH(info, patterns, compile_function, hooks)                                                \
-  namespace {                                                                                                     \
-  struct InlayPluginTraits {                                                                                      \
-    static constexpr ::inlay::sdk::PluginInfo kInfo = info;                                                       \
-    static constexpr ::inlay::sdk::CompileFunction kCompile = compile_function;                                   \
-    static constexpr ::inlay::sdk::Hooks kHooks = hooks;                                                          \
-  };                                                                                                              \
-  INLAY_MANIFEST_SECTION constexpr auto kInlayManifest =                                                          \
-      ::inlay::sdk::manifest_text<::inlay::sdk::manifest_size(InlayPluginTraits::kInfo, patterns)>(               \
-          InlayPluginTraits::kInfo, patterns);                                                                    \
-  }                                                                                                               \
-  extern "C" __attribute__((visibility("default"))) const inlay_plugin* inlay_plugin_query(std::uint32_t major, \
-                                                                                            std::uint32_t) {      \
-    return ::inlay::sdk::Glue<InlayPluginTraits>::query(major);                                                   \
-  }                                                                                                               \
+#define INLAY_PLUGIN_WITH(info, patterns, compile_function, hooks)                          \
+  namespace {                                                                               \
+  struct InlayPluginTraits {                                                                \
+    static constexpr ::inlay::sdk::PluginInfo kInfo = info;                                 \
+    static constexpr ::inlay::sdk::CompileFunction kCompile = compile_function;             \
+    static constexpr ::inlay::sdk::Hooks kHooks = hooks;                                    \
+  };                                                                                        \
+  INLAY_MANIFEST_SECTION constexpr auto kInlayManifest =                                    \
+      ::inlay::sdk::manifest_text<::inlay::sdk::manifest_size(                              \
+          InlayPluginTraits::kInfo, patterns)>(InlayPluginTraits::kInfo, patterns);         \
+  }                                                                                         \
+  extern "C" __attribute__((visibility("default"))) const inlay_plugin* inlay_plugin_query( \
+      std::uint32_t major, std::uint32_t) {                                                 \
+    return ::inlay::sdk::Glue<InlayPluginTraits>::query(major);                             \
+  }                                                                                         \
   static_assert(true)
 
 #define INLAY_PLUGIN(info, patterns, compile_function) \

@@ -1,4 +1,5 @@
-// The host's services as the newest table, whatever the host's age: Host (core/sdk/kernel.h) calls every entry unasked.
+// The host's services as the newest table, whatever the host's age: Host (core/sdk/kernel.h) calls
+// every entry unasked.
 //
 //   static inlay_host host = complete_host(given);   // in init
 #pragma once
@@ -11,7 +12,8 @@
 
 namespace inlay::sdk {
 
-// A copy of `host` in which whatever it lacks does the plain thing: no log, work inline, one thread.
+// A copy of `host` in which whatever it lacks does the plain thing: no log, work inline, one
+// thread.
 inline inlay_host complete_host(const inlay_host* host) {
   inlay_host full{};
   full.struct_size = sizeof(inlay_host);
@@ -19,7 +21,8 @@ inline inlay_host complete_host(const inlay_host* host) {
   full.abi_minor = host->abi_minor;
   full.context = INLAY_HAS(host, context) ? host->context : nullptr;
   full.log = [](void*, std::int32_t, const char*) {};
-  full.parallel_for = [](void*, std::int64_t count, void (*body)(void*, std::int64_t), void* argument) {
+  full.parallel_for = [](void*, std::int64_t count, void (*body)(void*, std::int64_t),
+                         void* argument) {
     for (std::int64_t i = 0; i < count; ++i) body(argument, i);
   };
   full.thread_cap = [](void*) -> std::int32_t { return 1; };
@@ -30,10 +33,13 @@ inline inlay_host complete_host(const inlay_host* host) {
   };
   full.get_extension = [](void*, const char*) -> const void* { return nullptr; };
   if (INLAY_HAS(host, log) && host->log != nullptr) full.log = host->log;
-  if (INLAY_HAS(host, parallel_for) && host->parallel_for != nullptr) full.parallel_for = host->parallel_for;
-  if (INLAY_HAS(host, thread_cap) && host->thread_cap != nullptr) full.thread_cap = host->thread_cap;
+  if (INLAY_HAS(host, parallel_for) && host->parallel_for != nullptr)
+    full.parallel_for = host->parallel_for;
+  if (INLAY_HAS(host, thread_cap) && host->thread_cap != nullptr)
+    full.thread_cap = host->thread_cap;
   if (INLAY_HAS(host, now_ns) && host->now_ns != nullptr) full.now_ns = host->now_ns;
-  if (INLAY_HAS(host, get_extension) && host->get_extension != nullptr) full.get_extension = host->get_extension;
+  if (INLAY_HAS(host, get_extension) && host->get_extension != nullptr)
+    full.get_extension = host->get_extension;
   return full;
 }
 

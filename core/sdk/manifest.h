@@ -1,6 +1,7 @@
-// The manifest as a constant: JSON built by the compiler out of a plugin's info and patterns, for the ELF section that
-// the host reads before it loads anything. Mistakes the compiler can see (no id, the same id twice, neither `match` nor
-// `ops`) are compile errors. INLAY_PLUGIN (core/sdk/glue.h) does all this; by hand:
+// The manifest as a constant: JSON built by the compiler out of a plugin's info and patterns, for
+// the ELF section that the host reads before it loads anything. Mistakes the compiler can see (no
+// id, the same id twice, neither `match` nor `ops`) are compile errors. INLAY_PLUGIN
+// (core/sdk/glue.h) does all this; by hand:
 //
 //   static constexpr PluginInfo kInfo{.name = "acme", .version = "1.0"};
 //   INLAY_MANIFEST_SECTION constexpr auto kManifest =
@@ -18,7 +19,8 @@
 #include "core/abi/inlay_plugin.h"
 #include "core/sdk/pattern.h"
 
-// Read-only, and kept by the compiler and by the linker's garbage collection although nothing refers to it.
+// Read-only, and kept by the compiler and by the linker's garbage collection although nothing
+// refers to it.
 #define INLAY_MANIFEST_SECTION __attribute__((section(".inlay.manifest"), used, retain)) static
 
 namespace inlay::sdk {
@@ -151,7 +153,8 @@ constexpr void write_pattern(ManifestWriter& json, const Pattern& pattern) {
 }
 
 // Writes the whole manifest to `out` (counts only where that is null) and returns its size.
-constexpr std::size_t write_manifest(char* out, const PluginInfo& info, std::span<const Pattern> patterns) {
+constexpr std::size_t write_manifest(char* out, const PluginInfo& info,
+                                     std::span<const Pattern> patterns) {
   ManifestWriter json(out);
   json.raw("{");
   json.key("abi");
@@ -160,11 +163,12 @@ constexpr std::size_t write_manifest(char* out, const PluginInfo& info, std::spa
   json.raw(",");
   json.number(INLAY_ABI_MINOR);
   json.raw("]");
-  const std::array<std::pair<std::string_view, const char*>, 5> texts{{{"name", info.name},
-                                                                       {"version", info.version},
-                                                                       {"library", info.library},
-                                                                       {"threads", info.threads},
-                                                                       {"sanitizer", sanitizer_name()}}};
+  const std::array<std::pair<std::string_view, const char*>, 5> texts{
+      {{"name", info.name},
+       {"version", info.version},
+       {"library", info.library},
+       {"threads", info.threads},
+       {"sanitizer", sanitizer_name()}}};
   for (const auto& [key, text] : texts) {
     json.raw(",");
     json.key(key);
@@ -177,7 +181,10 @@ constexpr std::size_t write_manifest(char* out, const PluginInfo& info, std::spa
     if (i > 0) json.raw(",");
     write_pattern(json, patterns[i]);
   }
-  json.raw("]}");
+  json.raw("],");
+  json.key("cpu");
+  json.words(info.cpu);
+  json.raw("}");
   return json.size();
 }
 
@@ -187,7 +194,8 @@ consteval std::size_t manifest_size(const PluginInfo& info, std::span<const Patt
 }
 
 template <std::size_t kSize>
-consteval std::array<char, kSize> manifest_text(const PluginInfo& info, std::span<const Pattern> patterns) {
+consteval std::array<char, kSize> manifest_text(const PluginInfo& info,
+                                                std::span<const Pattern> patterns) {
   std::array<char, kSize> text{};
   write_manifest(text.data(), info, patterns);
   return text;

@@ -1,11 +1,13 @@
-// From C++ exceptions to the ABI's statuses. The glue does this for every call; a plugin that writes its own table does it
-// so:
+// From C++ exceptions to the ABI's statuses. The glue does this for every call; a plugin that
+// writes its own table does it so:
 //
-//   static inlay_status compile(inlay_device*, const inlay_compile_request* request, inlay_error* error, ...) noexcept {
+//   static inlay_status compile(inlay_device*, const inlay_compile_request* request, inlay_error*
+//   error, ...) noexcept {
 //     return inlay::sdk::guarded(error, [&] { ...; throw Decline("no kernel for rank 7"); });
 //   }
 //
-// Decline gives INLAY_DECLINED, InvalidCall INLAY_INVALID, bad_alloc INLAY_NO_MEMORY, anything else INLAY_INTERNAL.
+// Decline gives INLAY_DECLINED, InvalidCall INLAY_INVALID, bad_alloc INLAY_NO_MEMORY, anything else
+// INLAY_INTERNAL.
 #pragma once
 
 #include <cstring>
@@ -24,7 +26,8 @@ struct InvalidCall : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Puts code and text into the caller's struct as far as that reaches, never cutting a UTF-8 character, and returns code.
+// Puts code and text into the caller's struct as far as that reaches, never cutting a UTF-8
+// character, and returns code.
 inline inlay_status fail(inlay_error* error, inlay_status code, const char* text) noexcept {
   if (error == nullptr) return code;
   if (INLAY_HAS(error, code)) error->code = code;

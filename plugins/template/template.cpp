@@ -1,4 +1,5 @@
-// A complete plugin to start from: two kernels, their patterns, and a compile function that tells them apart.
+// A complete plugin to start from: two kernels, their patterns, and a compile function that tells
+// them apart.
 #include <algorithm>
 
 #include "core/sdk/plugin.h"
@@ -7,11 +8,11 @@ using namespace inlay::sdk;
 
 namespace {
 
-// Elements too few for a thread of their own: below this, handing the work out costs more than doing it.
+// Elements too few for a thread of their own: below this, handing the work out costs more than
+// doing it.
 constexpr std::int64_t kGrain = 16384;
 
-class Relu : public Kernel {
- public:
+struct Relu : Kernel {
   void run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
            const RunContext& context) const override {
     const float* x = inputs[0].as<float>();
@@ -23,28 +24,27 @@ class Relu : public Kernel {
 };
 
 // y = scale * x + b, the scale a constant of one element.
-class ScaledAdd : public Kernel {
- public:
+struct ScaledAdd : Kernel {
   ScaledAdd(float scale, int x, int b) : scale_(scale), x_(x), b_(b) {}
 
   void run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
            const RunContext&) const override {
-    const float* x = inputs[x_].as<float>();
-    const float* b = inputs[b_].as<float>();
+    const float *x = inputs[x_].as<float>(), *b = inputs[b_].as<float>();
     float* y = outputs[0].as<float>();
     for (std::int64_t i = 0; i < outputs[0].count(); ++i) y[i] = scale_ * x[i] + b[i];
   }
   bool retains_constants() const override { return false; }
 
- private:
   float scale_;
   int x_, b_;  // positions among the inputs: the host may pass them in either order
 };
 
+// clang-format off
 constexpr Pattern kPatterns[] = {
     {.id = "relu", .match = "Relu(X)", .where = "X: f32", .tolerance = "exact", .alias = "out=X"},
-    {.id = "scaled_add", .match = "Add(Mul(X,S),B)", .where = "X: f32[n]; S: f32[1] const; B: f32[n]",
-     .tolerance = "elementwise"}};
+    {.id = "scaled_add", .match = "Add(Mul(X,S),B)",
+     .where = "X: f32[n]; S: f32[1] const; B: f32[n]", .tolerance = "elementwise"}};
+// clang-format on
 
 std::unique_ptr<Kernel> compile(const RegionView& region, const CompileContext&) {
   if (region.pattern() == "relu") return std::make_unique<Relu>();
