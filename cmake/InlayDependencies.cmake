@@ -42,6 +42,13 @@ add_library(xxHash::xxhash UNKNOWN IMPORTED GLOBAL)
 set_target_properties(xxHash::xxhash PROPERTIES
   IMPORTED_LOCATION ${XXHASH_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${XXHASH_INCLUDE_DIR})
 
+# Debian's CMake file of libzip asks for programs of another package.
+find_path(LIBZIP_INCLUDE_DIR zip.h REQUIRED)
+find_library(LIBZIP_LIBRARY zip REQUIRED)
+add_library(libzip::zip UNKNOWN IMPORTED GLOBAL)
+set_target_properties(libzip::zip PROPERTIES
+  IMPORTED_LOCATION ${LIBZIP_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${LIBZIP_INCLUDE_DIR})
+
 # One oneTBB serves the process, and the first loaded wins: it is the pinned one, newer than any
 # that a vendor's library brings along.
 inlay_import_shared(TBB::tbb ${INLAY_DEPS_DIR}/tbb/lib/libtbb.so.12 ${INLAY_DEPS_DIR}/tbb/include)

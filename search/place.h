@@ -1,8 +1,9 @@
 // The straight way from a graph to a plan: candidates → cost → search → plan → race. The story of the whole program is
 // in place.cpp.
 //
-//   const Placed placed = place(graph, {.host = host, ...}, options);
-//   write_weights("m.weights", ...); write_file("m.plan", to_text(placed.plan.plan));
+//   const Placed placed = place(graph, context, {.strategy = "dynamic"});
+//   write_weights("m.weights", placed.lowered.plan.constants, placed.lowered.weights);
+//   write_file("m.plan", to_text(placed.lowered.plan));
 #pragma once
 
 #include <optional>
@@ -10,47 +11,48 @@
 #include <vector>
 
 #include "search/cost/price.h"
+#include "search/cost/race.h"
 #include "search/lower/lower.h"
 #include "search/strategies/strategy.h"
 
 namespace inlay {
 
 struct PlaceOptions {
-  std::string strategy = "dynamic";  // single | dynamic
+  std::string strategy = "dynamic";  // one of strategy_names()
   CandidateFilter filter;
   SearchLimits limits;
 };
 
+// {"single", "dynamic"}
+const std::vector<std::string>& strategy_names();
+
 // One complete plan in the final comparison.
 struct Contender {
-  std::string name;                 // "placement", or the plugin that stands alone
+  std::string name;  // "placement", or the plugin that stands alone
   SearchResult result;
-  std::optional<Lowered> lowered;   // absent if it was not raced
-  std::optional<Cost> measured;     // end to end, from the race; absent: predicted only (and why_not_raced says so)
-  std::string why_not_raced;
-  int steps = 0;
+  Plan plan;
+  std::optional<Cost> measured;  // end to end, from its race; absent: predicted only
+  std::string why_not_raced;     // set iff it was not raced
 };
 
-// How the winner was settled: paired end-to-end runs of two plans in one process.
-struct RaceResult {
-  std::string first;
-  std::string second;
-  double log_ratio = 0;       // mean of log(first time / second time) over pairs; below 0: first is faster
-  double log_ratio_low = 0;   // 95% interval
-  double log_ratio_high = 0;
-  int pairs = 0;
-  bool from_database = false;
+// A race between the contender that led and a challenger: contenders[first] against contenders[second].
+struct Heat {
+  std::size_t first;
+  std::size_t second;
+  RaceResult result;
 };
 
 struct Placed {
   Candidates candidates;
   Priced priced;
-  std::vector<Contender> contenders;  // placement first, then single backends by predicted time
-  std::vector<RaceResult> races;
-  std::size_t winner = 0;             // index into contenders
-  Lowered lowered;                    // the winner's plan
+  std::vector<Contender> contenders;  // the searched placement first, then single backends by predicted time
+  std::vector<Heat> heats;
+  std::size_t winner = 0;  // index into contenders
+  Lowered lowered;         // the winner's plan
 };
 
+// throws  Error{kNotFound, kUnsupported} from find_candidates and price; Error{kInvalidArgument} for an unknown strategy;
+//         Error{kCancelled}
 Placed place(const Graph& graph, const PriceContext& context, const PlaceOptions& options);
 
 }  // namespace inlay

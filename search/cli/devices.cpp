@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "search/cli/command.h"
+#include "search/cli/session.h"
+#include "search/report/table.h"
+
+namespace inlay::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct DeviceRow {
+  std::string plugin, device, space, fingerprint, problem;
+};
+
+std::vector<DeviceRow> list_devices(Session& session) {
+  std::vector<DeviceRow> rows;
+  for (const PluginRecord& record : session.host.plugins()) {
+    if (record.refused) continue;
+    DeviceRow row{.plugin = record.manifest.name};
+    try {
+      const std::shared_ptr<Device> device = session.host.open_device(row.plugin);
+      row.device = device->name();
+      row.space = device->space();
+      row.fingerprint = device->fingerprint();
+    } catch (const Error& e) {
+      row.problem = e.what();
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+int show_devices(const Common& common) {
+  Session session(common);
+  const std::vector<DeviceRow> rows = list_devices(session);
+  if (common.json) {
+    Json json = Json::array();
+    for (const DeviceRow& r : rows) {
+      Json row{{"plugin", r.plugin}, {"device", r.device}, {"space", r.space}, {"fingerprint", r.fingerprint}};
+      if (!r.problem.empty()) row["problem"] = r.problem;
+      json.push_back(std::move(row));
+    }
+    fmt::print("{}\n", json.dump(2));
+    return 0;
+  }
+  Table table({{"plugin"}, {"device"}, {"memory space"}, {"fingerprint"}});
+  for (const DeviceRow& r : rows) {
+    table.add({r.plugin, r.problem.empty() ? r.device : "none", r.space, r.problem.empty() ? r.fingerprint : r.problem});
+  }
+  fmt::print("{}{} threads\n", table.text(), session.pool.threads());
+  return 0;
+}
+
+Json plugin_json(const PluginRecord& record) {
+  Json json{{"path", record.path.string()}};
+  if (record.refused) {
+    json["refused"] = *record.refused;
+    return json;
+  }
+  const Manifest& m = record.manifest;
+  json.update({{"name", m.name}, {"version", m.version}, {"library", m.library}, {"build_id", record.build_id},
+               {"threads", m.threads}});
+  json["abi"] = {m.abi_major, m.abi_minor};
+  json["patterns"] = Json::array();
+  for (const ManifestPattern& p : m.patterns) {
+    json["patterns"].push_back({{"id", p.id}, {"match", p.match}, {"ops", p.ops}, {"where", p.where},
+                                {"layouts", p.layouts}, {"tolerance", p.tolerance}});
+  }
+  return json;
+}
+
+int show_plugins(const Common& common, bool with_patterns) {
+  Session session(common);
+  if (common.json) {
+    Json json = Json::array();
+    for (const PluginRecord& record : session.host.plugins()) json.push_back(plugin_json(record));
+    fmt::print("{}\n", json.dump(2));
+    return 0;
+  }
+  Table table({{"plugin"}, {"version"}, {"drives"}, {"patterns", Align::kRight}, {"threads"}, {"file"}});
+  for (const PluginRecord& record : session.host.plugins()) {
+    const Manifest& m = record.manifest;
+    if (record.refused) continue;
+    table.add({m.name, m.version, m.library, fmt::format("{}", m.patterns.size()), m.threads, record.path.string()});
+  }
+  fmt::print("{}", table.text());
+  for (const PluginRecord& record : session.host.plugins()) {
+    if (record.refused) fmt::print("refused {}: {}\n", record.path.string(), *record.refused);
+  }
+  if (!with_patterns) return 0;
+  for (const PluginRecord& record : session.host.plugins()) {
+    if (record.refused) continue;
+    Table patterns({{record.manifest.name}, {"matches"}, {"where"}, {"tolerance"}});
+    for (const ManifestPattern& p : record.manifest.patterns) {
+      patterns.add({p.id, p.match.empty() ? fmt::format("{}", fmt::join(p.ops, " ")) : p.match, p.where, p.tolerance});
+    }
+    fmt::print("\n{}", patterns.text());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, Common& common) {
+  CLI::App* command = app.add_subcommand("devices", "List devices, each with its plugin and memory space");
+  add_plugin_flags(*command, common);
+  add_json_flag(*command, common);
+  command->callback([&common] { common.run = [&common] { return show_devices(common); }; });
+}
+
+void add_plugins(CLI::App& app, Common& common) {
+  CLI::App* command = app.add_subcommand("plugins", "List plugins found, and those refused with the reason");
+  add_plugin_flags(*command, common);
+  add_json_flag(*command, common);
+  auto with_patterns = std::make_shared<bool>(false);
+  command->add_flag("--patterns", *with_patterns, "Show what each plugin declares it can run");
+  command->callback(
+      [&common, with_patterns] { common.run = [&common, with_patterns] { return show_plugins(common, *with_patterns); }; });
+}
+
+}  // namespace inlay::cli

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/base/error.h"
+#include "search/cli/command.h"
+
+namespace inlay::cli {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+Shape parse_shape(const std::string& text, const std::string& flag) {
+  const auto fail = [&] {
+    throw Error(Code::kInvalidArgument,
+                fmt::format("--shape {}: expected NAME=1x3x48x192 (or NAME=scalar), found '{}'", flag, text));
+  };
+  if (text == "scalar") return {};
+  Shape shape;
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  for (;;) {
+    std::int64_t extent = 0;
+    const auto [next, status] = std::from_chars(p, end, extent);
+    if (status != std::errc() || extent < 0) fail();
+    shape.push_back(extent);
+    if (next == end) break;
+    if (*next != 'x') fail();
+    p = next + 1;
+  }
+  return shape;
+}
+
+std::pair<std::string, std::string> split(const std::string& flag, const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
+    throw Error(Code::kInvalidArgument, fmt::format("{}: expected NAME=VALUE, found '{}'", flag, text));
+  }
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+}  // namespace
+
+void add_plugin_flags(CLI::App& command, Common& common) {
+  command.add_option("--with", common.with, "Plugin file or folder of plugins, searched first")->type_name("PATH");
+  command.add_option("--exclude", common.exclude, "Leave this plugin out")->type_name("PLUGIN");
+  command.add_option("--threads", common.threads, "Most threads to use (default: all there are)")
+      ->check(CLI::Range(1, kMaxThreads));
+}
+
+void add_json_flag(CLI::App& command, Common& common) {
+  command.add_flag("--json", common.json, "Print JSON");
+}
+
+void add_database_flag(CLI::App& command, Common& common) {
+  command.add_option("--db", common.database, "Cost database (default: $INLAY_DB, else in the user's cache folder)")
+      ->type_name("FILE");
+}
+
+std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& text : texts) {
+    const auto [name, shape] = split("--shape", text);
+    if (!shapes.emplace(name, parse_shape(shape, text)).second) {
+      throw Error(Code::kInvalidArgument, fmt::format("--shape: input '{}' is given twice", name));
+    }
+  }
+  return shapes;
+}
+
+std::map<std::string, std::string> parse_pairs(const std::string& flag, const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> pairs;
+  for (const std::string& text : texts) {
+    const auto [name, value] = split(flag, text);
+    if (!pairs.emplace(name, value).second) {
+      throw Error(Code::kInvalidArgument, fmt::format("{}: '{}' is given twice", flag, name));
+    }
+  }
+  return pairs;
+}
+
+}  // namespace inlay::cli

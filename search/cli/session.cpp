@@ -1,0 +1,84 @@
+#include "search/cli/session.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+
+#include "core/host/evaluate.h"
+
+namespace inlay::cli {
+namespace {
+
+class SpdLog : public Log {
+ public:
+  explicit SpdLog(bool verbose) : logger_(spdlog::stderr_color_mt("inlay")) {
+    logger_->set_pattern("%^%l%$: %v");
+    logger_->set_level(verbose ? spdlog::level::debug : spdlog::level::warn);
+  }
+
+  void write(LogLevel level, std::string_view event, const std::vector<LogField>& fields) override {
+    std::string line(event);
+    for (const auto& [key, value] : fields) line += fmt::format(" {}={}", key, value);
+    logger_->log(to_spdlog(level), line);
+  }
+
+ private:
+  static spdlog::level::level_enum to_spdlog(LogLevel level) {
+    switch (level) {
+      case LogLevel::kDebug: return spdlog::level::debug;
+      case LogLevel::kInfo: return spdlog::level::info;
+      case LogLevel::kWarning: return spdlog::level::warn;
+      case LogLevel::kError: break;
+    }
+    return spdlog::level::err;
+  }
+
+  std::shared_ptr<spdlog::logger> logger_;
+};
+
+HostOptions make_host_options(const Common& common, ThreadPool& pool) {
+  HostOptions options;
+  for (const std::string& path : common.with) options.search_path.emplace_back(path);
+  for (const std::filesystem::path& path : default_search_path()) options.search_path.push_back(path);
+  options.exclude = common.exclude;
+  options.threads = pool.threads();
+  options.parallel_for = pool.parallel_for();
+  return options;
+}
+
+int thread_count(const Common& common) {
+  return common.threads > 0 ? common.threads : available_threads();
+}
+
+// A signal handler may touch only this.
+std::atomic<bool> interrupt_flag{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+}  // namespace
+
+std::unique_ptr<Log> make_log(const Common& common) { return std::make_unique<SpdLog>(common.verbose); }
+
+Session::Session(const Common& common)
+    : log(make_log(common)),
+      pool(thread_count(common)),
+      host_options(make_host_options(common, pool)),
+      host(*log, host_options) {}
+
+Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes, Session& session) {
+  ImportOptions options;
+  options.shapes = shapes;
+  const std::shared_ptr<Device> reference = session.host.open_device("reference");
+  options.evaluate = [reference](const Region& region) { return evaluate(region, {}, *reference); };
+  return import_onnx(path, options);
+}
+
+const std::atomic<bool>& interrupted() { return interrupt_flag; }
+
+void watch_interrupts() {
+  const auto handler = [](int) { interrupt_flag = true; };
+  std::signal(SIGINT, handler);
+  std::signal(SIGTERM, handler);
+}
+
+}  // namespace inlay::cli

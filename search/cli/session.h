@@ -1,0 +1,38 @@
+// What a command works with: the log, the thread pool and the plugin host, built from its flags and handed on.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/base/log.h"
+#include "core/host/plugin_host.h"
+#include "core/run/thread_pool.h"
+#include "graphs/onnx/import.h"
+#include "search/cli/command.h"
+
+namespace inlay::cli {
+
+// Events to standard error: warnings and errors always, the rest with --verbose.
+std::unique_ptr<Log> make_log(const Common& common);
+
+struct Session {
+  explicit Session(const Common& common);
+
+  std::unique_ptr<Log> log;
+  ThreadPool pool;
+  HostOptions host_options;
+  PluginHost host;
+};
+
+// Imports a model with constants folded by the reference plugin. 
+// throws  Error{kNotFound} if there is no reference plugin; all that import_onnx throws
+Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes, Session& session);
+
+// Set by SIGINT and SIGTERM once watch_interrupts() was called; long work looks at it between measurements.
+const std::atomic<bool>& interrupted();
+void watch_interrupts();
+
+}  // namespace inlay::cli

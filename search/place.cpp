@@ -1,0 +1,116 @@
+#include "search/place.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace inlay {
+namespace {
+
+// A single backend predicted this much slower than the best contender is shown as predicted, not raced.
+constexpr double kHopelessRatio = 3.0;
+
+void check_strategy(const std::string& strategy) {
+  const std::vector<std::string>& names = strategy_names();
+  if (std::find(names.begin(), names.end(), strategy) == names.end()) {
+    throw Error(Code::kInvalidArgument, fmt::format("strategy: expected one of {}, found '{}'",
+                                                    fmt::join(names, ", "), strategy));
+  }
+}
+
+// The best placement of each plugin alone, cheapest first; equal costs in order of name.
+std::vector<SearchResult> search_singles(const Graph& graph, const Candidates& candidates,
+                                         const CostTable& costs, const PluginHost& host,
+                                         const SearchLimits& limits, std::vector<std::string>& names) {
+  std::vector<std::pair<SearchResult, std::string>> singles;
+  for (const PluginRecord& record : host.plugins()) {
+    if (record.refused) continue;
+    const std::string& name = record.manifest.name;
+    const bool is_used = std::any_of(candidates.list.begin(), candidates.list.end(),
+                                     [&](const Candidate& c) { return c.plugin == name; });
+    if (!is_used) continue;
+    if (auto result = search_single(graph, candidates, costs, name, limits)) {
+      singles.emplace_back(std::move(*result), name);
+    }
+  }
+  std::sort(singles.begin(), singles.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first.predicted_ns, a.second) < std::tie(b.first.predicted_ns, b.second);
+  });
+  std::vector<SearchResult> results;
+  for (auto& [result, name] : singles) {
+    results.push_back(std::move(result));
+    names.push_back(name);
+  }
+  return results;
+}
+
+// Every contender meets the leader in a paired race; the leader changes only where the race shows, beyond its interval,
+// that the challenger is faster. So the winner is not slower than any raced backend beyond the noise.
+std::size_t race_contenders(std::vector<Contender>& contenders, const std::vector<Lowered>& lowered,
+                            const PriceContext& context, std::vector<Heat>& heats) {
+  double best_ns = contenders.front().result.predicted_ns;
+  for (const Contender& c : contenders) best_ns = std::min(best_ns, c.result.predicted_ns);
+
+  std::size_t leader = 0;
+  for (std::size_t i = 1; i < contenders.size(); ++i) {
+    Contender& challenger = contenders[i];
+    const double ratio = challenger.result.predicted_ns / best_ns;
+    if (ratio > kHopelessRatio) {
+      challenger.why_not_raced = fmt::format("predicted {:.1f} times slower", ratio);
+      continue;
+    }
+    if (challenger.plan == contenders[leader].plan) {
+      challenger.why_not_raced = fmt::format("the same plan as {}", contenders[leader].name);
+      continue;
+    }
+    const RaceResult result = race(lowered[leader], lowered[i], context);
+    contenders[leader].measured = result.first;
+    challenger.measured = result.second;
+    heats.push_back({leader, i, result});
+    if (result.log_ratio_low > 0) leader = i;
+  }
+  return leader;
+}
+
+}  // namespace
+
+const std::vector<std::string>& strategy_names() {
+  static const std::vector<std::string> kNames{"single", "dynamic"};
+  return kNames;
+}
+
+Placed place(const Graph& graph, const PriceContext& context, const PlaceOptions& options) {
+  check_strategy(options.strategy);
+
+  Placed placed;
+  placed.candidates = find_candidates(graph, context.host, options.filter);
+  placed.priced = price(graph, placed.candidates, context);
+  const CostTable& costs = placed.priced.costs;
+
+  std::vector<std::string> names;
+  std::vector<SearchResult> results =
+      search_singles(graph, placed.candidates, costs, context.host, options.limits, names);
+  if (options.strategy == "dynamic") {
+    results.insert(results.begin(),
+                   search_dynamic(graph, placed.candidates, costs, options.limits));
+    names.insert(names.begin(), "placement");
+  }
+  if (results.empty()) {
+    throw Error(Code::kUnsupported,
+                "strategy single: no plugin can run every node, even with the reference's help");
+  }
+
+  std::vector<Lowered> lowered;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    lowered.push_back(
+        lower(graph, placed.candidates, results[i].placement, costs, context.host));
+    placed.contenders.push_back({names[i], std::move(results[i]), lowered.back().plan, {}, {}});
+  }
+  placed.winner = race_contenders(placed.contenders, lowered, context, placed.heats);
+  placed.lowered = std::move(lowered[placed.winner]);
+  return placed;
+}
+
+}  // namespace inlay

@@ -1,0 +1,200 @@
+#include "search/report/report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace inlay {
+namespace {
+
+constexpr int kReportVersion = 1;
+
+Report cost_json(const Cost& cost) {
+  return {{"ns", cost.ns}, {"low_ns", cost.low_ns}, {"high_ns", cost.high_ns}, {"samples", cost.samples}};
+}
+
+Report contender_json(const Contender& contender) {
+  Report json{{"name", contender.name},
+              {"strategy", contender.result.strategy},
+              {"predicted_ns", contender.result.predicted_ns},
+              {"bound_ns", contender.result.bound_ns},
+              {"stop", stop_reason_name(contender.result.stop)},
+              {"states", contender.result.states},
+              {"steps", contender.plan.steps.size()}};
+  std::set<std::string> plugins;
+  for (const PlanPlugin& plugin : contender.plan.plugins) plugins.insert(plugin.name);
+  json["plugins"] = plugins;
+  if (contender.measured) json["measured"] = cost_json(*contender.measured);
+  if (!contender.why_not_raced.empty()) json["why_not_raced"] = contender.why_not_raced;
+  return json;
+}
+
+Report heat_json(const Heat& heat, const std::vector<Contender>& contenders) {
+  const RaceResult& r = heat.result;
+  return {{"first", contenders[heat.first].name}, {"second", contenders[heat.second].name},
+          {"log_ratio", r.log_ratio},             {"log_ratio_low", r.log_ratio_low},
+          {"log_ratio_high", r.log_ratio_high},   {"pairs", r.pairs},
+          {"from_database", r.from_database}};
+}
+
+std::vector<std::string> texts(const std::vector<Layout>& layouts) {
+  std::vector<std::string> result;
+  for (const Layout& layout : layouts) result.push_back(layout.text());
+  return result;
+}
+
+Report candidate_json(const Graph& graph, const Placed& placed, int id, bool is_chosen) {
+  const Candidate& candidate = placed.candidates.list[static_cast<std::size_t>(id)];
+  const CandidateCost& cost = placed.priced.costs.candidates[static_cast<std::size_t>(id)];
+  std::vector<std::string> names;
+  for (const NodeId node : candidate.nodes) names.push_back(graph.node(node).name);
+  Report json{{"plugin", candidate.plugin},
+              {"pattern", candidate.pattern},
+              {"nodes", names},
+              {"input_layouts", texts(candidate.input_layouts)},
+              {"output_layouts", texts(candidate.output_layouts)},
+              {"chosen", is_chosen}};
+  if (cost.cost) {
+    json["cost"] = cost_json(*cost.cost);
+  } else {
+    json["reason"] = cost.reason;
+  }
+  return json;
+}
+
+// Predicted time and node count by plugin over the winner's candidates.
+Report by_plugin_json(const Placed& placed, const std::vector<int>& chosen) {
+  struct Share {
+    int nodes = 0;
+    int regions = 0;
+    double ns = 0;
+  };
+  std::map<std::string, Share> shares;
+  for (const int id : chosen) {
+    const Candidate& candidate = placed.candidates.list[static_cast<std::size_t>(id)];
+    const CandidateCost& cost = placed.priced.costs.candidates[static_cast<std::size_t>(id)];
+    Share& share = shares[candidate.plugin];
+    share.nodes += static_cast<int>(candidate.nodes.size());
+    share.regions += 1;
+    share.ns += cost.cost ? cost.cost->ns : 0;
+  }
+  Report json = Report::array();
+  for (const auto& [plugin, share] : shares) {
+    json.push_back({{"plugin", plugin}, {"nodes", share.nodes}, {"regions", share.regions}, {"predicted_ns", share.ns}});
+  }
+  return json;
+}
+
+bool is_conversion(const Plan& plan, const PlanStep& step) {
+  if (step.kind == StepKind::kConvert) return true;
+  if (step.kind != StepKind::kRun) return false;
+  const Region& region = plan.regions[static_cast<std::size_t>(step.region)];
+  return region.nodes.size() == 1 && region.nodes[0].domain == "inlay" && region.nodes[0].op == "Convert";
+}
+
+Report boundaries_json(const Plan& plan, const CostTable& costs) {
+  int conversions = 0;
+  int copies = 0;
+  int switches = 0;
+  double conversion_ns = 0;
+  int previous = -1;
+  for (const PlanStep& step : plan.steps) {
+    if (step.kind == StepKind::kCopy) ++copies;
+    if (step.kind == StepKind::kRun && previous >= 0 && previous != step.plugin) ++switches;
+    if (step.kind == StepKind::kRun) previous = step.plugin;
+    if (!is_conversion(plan, step)) continue;
+    ++conversions;
+    const PlanValue& from = plan.values[static_cast<std::size_t>(step.inputs[0])];
+    const PlanValue& to = plan.values[static_cast<std::size_t>(step.outputs[0])];
+    conversion_ns += costs.conversion(from.type, from.layout, to.layout).cost.ns;
+  }
+  return {{"conversions", conversions},
+          {"conversion_ns", conversion_ns},
+          {"copies", copies},
+          {"plugin_switches", switches},
+          {"dispatch_ns_per_step", costs.dispatch_ns},
+          {"dispatch_ns", costs.dispatch_ns * static_cast<double>(plan.steps.size())}};
+}
+
+Report steps_json(const Plan& plan) {
+  Report json = Report::array();
+  for (const PlanStep& step : plan.steps) {
+    constexpr const char* kKinds[] = {"run", "convert", "copy"};
+    const PlanValue& out = plan.values[static_cast<std::size_t>(step.outputs[0])];
+    Report row{{"kind", is_conversion(plan, step) ? "convert" : kKinds[static_cast<int>(step.kind)]}};
+    row["plugin"] = step.kind == StepKind::kRun ? plan.plugins[static_cast<std::size_t>(step.plugin)].name : "host";
+    row["nodes"] = step.nodes;
+    row["output"] = to_string(out.type);
+    row["layout"] = out.layout.text();
+    json.push_back(std::move(row));
+  }
+  return json;
+}
+
+Report nodes_json(const Graph& graph, const Placed& placed, const std::set<int>& chosen) {
+  std::vector<Report> why_not(static_cast<std::size_t>(graph.node_count()), Report::array());
+  for (const WhyNot& why : placed.candidates.why_not) {
+    why_not[static_cast<std::size_t>(why.node.index)].push_back(
+        {{"plugin", why.plugin}, {"pattern", why.pattern}, {"reason", why.reason}});
+  }
+  Report json = Report::array();
+  for (std::int32_t n = 0; n < graph.node_count(); ++n) {
+    const Node& node = graph.node(NodeId{n});
+    Report candidates = Report::array();
+    for (const int id : placed.candidates.by_node[static_cast<std::size_t>(n)]) {
+      candidates.push_back(candidate_json(graph, placed, id, chosen.contains(id)));
+    }
+    const TensorType type = node.outputs.empty() || node.outputs[0].is_none()
+                                ? TensorType{}
+                                : graph.value(node.outputs[0]).type;
+    json.push_back({{"name", node.name},
+                    {"op", node.op},
+                    {"output", to_string(type)},
+                    {"candidates", std::move(candidates)},
+                    {"why_not", std::move(why_not[static_cast<std::size_t>(n)])}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Report make_report(const Graph& graph, const Placed& placed, const ReportContext& context) {
+  const Contender& winner = placed.contenders[placed.winner];
+  const Plan& plan = placed.lowered.plan;
+  const std::vector<int>& chosen = winner.result.placement.candidates;
+
+  Report contenders = Report::array();
+  for (const Contender& contender : placed.contenders) contenders.push_back(contender_json(contender));
+  Report heats = Report::array();
+  for (const Heat& heat : placed.heats) heats.push_back(heat_json(heat, placed.contenders));
+  std::uint64_t weight_bytes = 0;
+  for (const PlanConstant& constant : plan.constants) weight_bytes += constant.size_bytes;
+
+  const PriceStats& stats = placed.priced.stats;
+  return {{"inlay_report", kReportVersion},
+          {"model", plan.model},
+          {"model_hash", plan.model_hash},
+          {"threads", context.threads},
+          {"nodes_total", graph.node_count()},
+          {"winner", winner.name},
+          {"contenders", std::move(contenders)},
+          {"races", std::move(heats)},
+          {"by_plugin", by_plugin_json(placed, chosen)},
+          {"boundaries", boundaries_json(plan, placed.priced.costs)},
+          {"memory",
+           {{"arena_bytes", plan.arena_bytes},
+            {"arena_lower_bound_bytes", plan.arena_lower_bound_bytes},
+            {"weight_bytes", weight_bytes}}},
+          {"pricing",
+           {{"candidates", placed.candidates.list.size()},
+            {"measured", stats.measured},
+            {"from_database", stats.from_database},
+            {"declined", stats.declined},
+            {"failed", stats.failed},
+            {"seconds", stats.seconds}}},
+          {"seconds", context.seconds},
+          {"steps", steps_json(plan)},
+          {"nodes", nodes_json(graph, placed, {chosen.begin(), chosen.end()})}};
+}
+
+}  // namespace inlay

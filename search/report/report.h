@@ -1,0 +1,39 @@
+// What a placement came to and why, as JSON (NAME.report.json, `--json`) and as text made from that JSON.
+//
+//   const Report report = make_report(graph, placed, {.threads = 2});
+//   std::cout << render_summary(report) << render_node(report, "conv1");
+//
+// Keys are documented in docs/report.md. Times are nanoseconds, sizes bytes.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "graphs/ir/graph.h"
+#include "search/place.h"
+
+namespace inlay {
+
+using Report = nlohmann::ordered_json;
+
+struct ReportContext {
+  int threads = 1;
+  double seconds = 0;  // of the whole placing
+};
+
+Report make_report(const Graph& graph, const Placed& placed, const ReportContext& context);
+
+// The table that ends `inlay place`: each backend alone, the placement, time by plugin, boundaries, memory.
+std::string render_summary(const Report& report);
+
+// One node: where it runs, every candidate with its cost or the reason it has none, and why the others cannot.
+// throws  Error{kNotFound} if the report has no node of that name, naming the nearest ones
+std::string render_node(const Report& report, const std::string& node);
+
+// One line per step of the plan: plugin, nodes, layouts, predicted time.
+std::string render_steps(const Report& report);
+
+// throws  Error{kCorrupt} if the text is not a report
+Report parse_report(const std::string& text, const std::string& source);
+
+}  // namespace inlay

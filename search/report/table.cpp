@@ -1,0 +1,71 @@
+#include "search/report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace inlay {
+namespace {
+
+// Terminal columns of UTF-8 text: code points, as no wide character appears in our tables.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string padded(const std::string& text, std::size_t width, Align align) {
+  const std::string space(width - std::min(width, width_of(text)), ' ');
+  return align == Align::kRight ? space + text : text + space;
+}
+
+struct Unit {
+  double size;
+  const char* name;
+};
+
+template <std::size_t N>
+std::string format_unit(double value, const Unit (&units)[N]) {
+  for (const Unit& unit : units) {
+    const double scaled = value / unit.size;
+    // 999.5 would print as 1000: it belongs to the next unit, which comes first in the list.
+    if (scaled < 0.9995 && unit.size != units[N - 1].size) continue;
+    const int decimals = scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f} {}", scaled, decimals, unit.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Table::text() const {
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    widths.push_back(width_of(columns_[c].title));
+    for (const auto& row : rows_) widths[c] = std::max(widths[c], width_of(row[c]));
+  }
+  std::string text;
+  const auto add_line = [&](const auto& cell_of) {
+    std::string line;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      line += "  " + padded(cell_of(c), widths[c], columns_[c].align);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  add_line([&](std::size_t c) { return columns_[c].title; });
+  for (const auto& row : rows_) add_line([&](std::size_t c) { return row[c]; });
+  return text;
+}
+
+std::string format_ns(double ns) {
+  constexpr Unit kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+  return format_unit(ns, kUnits);
+}
+
+std::string format_bytes(double bytes) {
+  constexpr Unit kUnits[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+  if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
+  return format_unit(bytes, kUnits);
+}
+
+}  // namespace inlay

@@ -1,0 +1,37 @@
+// Text tables for terminals: columns padded to their widest cell, numbers to the right.
+//
+//   Table table({{"plugin"}, {"time", Align::kRight}});
+//   table.add({"onednn", "12.3 ms"});
+//   std::cout << table.text();
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace inlay {
+
+enum class Align { kLeft, kRight };
+
+struct Column {
+  std::string title;
+  Align align = Align::kLeft;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool is_empty() const { return rows_.empty(); }
+  std::string text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "12.3 ms", "860 us", "1.20 s": three significant digits and a unit.
+std::string format_ns(double ns);
+// "24.4 MB" (10^6 bytes), "310 kB", "12 B".
+std::string format_bytes(double bytes);
+
+}  // namespace inlay
