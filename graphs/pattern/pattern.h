@@ -15,8 +15,13 @@
 //             | expr cmp expr                                             over dims, numbers, node.attribute, rank(X)
 //   typeset  := dtype {'|' dtype} | 'any' ; expr: + - * / % on integers; attributes may be lists: Conv.strides == [1,1];
 //               Clip.min == 0 (floats compare exactly); has(Clip.min); cmp: == != < <= > >=
-// Commutative operators match with their operands in either order. A node inside a pattern other than the root must have
-// the pattern's next node as its only consumer and not be a graph output.
+//   alias as operand: Mul(c=Conv(X,W),Sigmoid(c)) reads one node twice.
+//   expr also: value(X), the one value of a constant's elements; a list compared with a number compares each element.
+//   A dimension may be an expression: W: f32[o,c/Conv.group,3,3]. One unknown name in it is solved for: [o,c/g,3,3].
+// Commutative operators match with their operands in either order; of several bindings of the same nodes the first that
+// holds counts. A node inside a pattern other than the root must have the pattern's nodes as its only consumers and not
+// be a graph output. Different variables stand for different values, and none for a value made inside the match.
+// A clause about an operand, node or operator alternative that is not there holds.
 #pragma once
 
 #include <map>
@@ -36,6 +41,7 @@ struct Constraint;
 struct LayoutVariant {
   std::map<std::string, std::string> layouts;  // port → layout text
   std::vector<std::string> cpu;                // "avx512f"; "!avx512f" must be absent
+  bool operator==(const LayoutVariant&) const = default;
 };
 
 // The text of one pattern, as a manifest holds it.
@@ -46,6 +52,7 @@ struct PatternText {
   std::string where;
   std::string layouts;
   std::string alias;
+  bool operator==(const PatternText&) const = default;
 };
 
 struct Pattern {
@@ -60,8 +67,11 @@ struct Pattern {
 // throws  Error{kCorrupt} "pattern 'mm_relu': match, column 12: expected ',' or ')', found 'x'"
 Pattern parse_pattern(const PatternText& text);
 
-// Inverse of parsing, for messages and fuzzing: parse(print(p)) equals p.
-std::string print_match(const Pattern& pattern);
+bool operator==(const Pattern& a, const Pattern& b);  // compares what is pointed to
+
+// Inverse of parsing, for messages and fuzzing: parse_pattern(print_pattern(p)) equals p.
+PatternText print_pattern(const Pattern& pattern);
+std::string print_match(const Pattern& pattern);  // its match alone
 
 struct Match {
   int pattern;                            // index into the list given
