@@ -1,0 +1,107 @@
+#include "core/base/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace inlay {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "inlay_file_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::size_t file_count() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  fs::path folder_;
+};
+
+Code code_of(const auto& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  ADD_FAILURE() << "no error";
+  return Code::kInternal;
+}
+
+using File = FileTest;
+
+TEST_F(File, PartsAreWrittenOneAfterTheOther) {
+  const std::string a = "first,";
+  const std::string b = "second";
+  write_file(folder_ / "f", {std::as_bytes(std::span(a)), {}, std::as_bytes(std::span(b))});
+  EXPECT_EQ(read_text(folder_ / "f"), "first,second");
+  EXPECT_EQ(file_count(), 1u);
+}
+
+TEST_F(File, EmptyFileIsAnEmptyText) {
+  write_file(folder_ / "f", "");
+  EXPECT_EQ(read_text(folder_ / "f"), "");
+  EXPECT_EQ(map_file(folder_ / "f").size_bytes, 0u);
+}
+
+TEST_F(File, MappingOutlivesItsReplacement) {
+  write_file(folder_ / "f", "old");
+  const MappedFile old = map_file(folder_ / "f");
+  write_file(folder_ / "f", "new and longer");
+  ASSERT_EQ(old.size_bytes, 3u);
+  EXPECT_EQ(std::memcmp(old.data.get(), "old", 3), 0);
+  EXPECT_EQ(read_text(folder_ / "f"), "new and longer");
+}
+
+TEST_F(File, SaysWhatIsWrongWithAPath) {
+  EXPECT_EQ(code_of([&] { map_file(folder_ / "missing"); }), Code::kNotFound);
+  EXPECT_EQ(code_of([&] { map_file(folder_); }), Code::kIo);
+  EXPECT_EQ(code_of([&] { write_file(folder_ / "no" / "such" / "folder", "x"); }), Code::kNotFound);
+}
+
+TEST_F(File, RenameThatFailsLeavesNothingBehind) {
+  fs::create_directory(folder_ / "f");
+  write_file(folder_ / "f" / "inside", "x");
+  EXPECT_EQ(code_of([&] { write_file(folder_ / "f", "text"); }), Code::kIo);
+  EXPECT_EQ(file_count(), 1u);
+  EXPECT_EQ(read_text(folder_ / "f" / "inside"), "x");
+}
+
+// In a child whose files may not grow past a limit, as on a full disk.
+TEST_F(File, WriteThatRunsOutOfSpaceKeepsTheOldContent) {
+  write_file(folder_ / "f", "old");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      write_file(folder_ / "f", std::string(100000, 'x'));
+    } catch (const Error& error) {
+      ::_exit(error.code() == Code::kIo ? 0 : 2);
+    }
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(read_text(folder_ / "f"), "old");
+  EXPECT_EQ(file_count(), 1u);
+}
+
+}  // namespace
+}  // namespace inlay
