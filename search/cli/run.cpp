@@ -158,7 +158,7 @@ std::vector<OutputCheck> check(const Plan& plan, const Weights& weights, const s
   std::vector<OutputCheck> checks;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     checks.push_back({value_at(plan, plan.outputs[i]).name,
-                      compare(expected[i], outputs[i], {.kind = ToleranceClass::kEndToEnd, .relative = flags.tolerance})});
+                      compare(expected[i], outputs[i], {.kind = ToleranceClass::kReduced, .relative_bound = flags.tolerance})});
   }
   return checks;
 }
@@ -214,10 +214,11 @@ int run_plan(const Common& common, const RunFlags& flags) {
   bool is_right = true;
   if (!checks.empty()) json["checked_against"] = flags.check_against;
   for (std::size_t i = 0; i < checks.size(); ++i) {
-    is_right = is_right && checks[i].comparison.ok;
-    json["outputs"][i]["right"] = checks[i].comparison.ok;
-    json["outputs"][i]["worst_error"] = checks[i].comparison.worst_error;
-    json["outputs"][i]["bound"] = checks[i].comparison.worst_bound;
+    const Comparison& comparison = checks[i].comparison;
+    is_right = is_right && comparison.is_equal();
+    json["outputs"][i]["right"] = comparison.is_equal();
+    json["outputs"][i]["worst"] = {{"index", comparison.worst.index}, {"got", comparison.worst.got},
+                                   {"want", comparison.worst.want}, {"bound", comparison.worst.bound}};
   }
   if (flags.profile) json["profile"] = profile_json(executor);
 
@@ -230,7 +231,7 @@ int run_plan(const Common& common, const RunFlags& flags) {
       fmt::print("  output {}: {}\n", output["name"].get<std::string>(), output["type"].get<std::string>());
     }
     for (const OutputCheck& c : checks) {
-      fmt::print("  {} against {}: {}\n", c.name, flags.check_against, c.comparison.text());
+      fmt::print("  {} against {}: {}\n", c.name, flags.check_against, c.comparison.is_equal() ? "equal within " + fmt::format("{:g}", flags.tolerance) + " of the largest value; " + describe(c.comparison) : describe(c.comparison));
     }
     if (flags.profile) print_profile(json["profile"]);
   }

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "graphs/ir/passes.h"
+#include "graphs/ir/graph_hash.h"
 #include "search/lower/plan_builder.h"
 
 namespace inlay {

@@ -1,0 +1,285 @@
+// The inlay program as a user meets it: what it prints, what it writes, how it fails.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "core/base/file.h"
+#include "core/base/rng.h"
+#include "graphs/ir/graph.h"
+#include "graphs/onnx/export.h"
+
+extern char** environ;
+
+namespace inlay {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct Outcome {
+  int status;  // exit status, or minus the signal
+  std::string out;
+  std::string err;
+};
+
+std::string slurp(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Cli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "inlay_cli_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path path(const std::string& name) const { return folder_ / name; }
+
+  // Starts `inlay ARGUMENTS` through the shell, which also redirects; the database is the test's own.
+  pid_t start(const std::string& arguments) const {
+    const std::string command = "INLAY_DB='" + path("costs.sqlite").string() + "' exec '" INLAY_BINARY_DIR "/bin/inlay' " +
+                                arguments + " >'" + path("out").string() + "' 2>'" + path("err").string() + "'";
+    const char* argv[] = {"sh", "-c", command.c_str(), nullptr};
+    pid_t pid = -1;
+    EXPECT_EQ(::posix_spawn(&pid, "/bin/sh", nullptr, nullptr, const_cast<char**>(argv), environ), 0);
+    return pid;
+  }
+
+  Outcome finish(pid_t pid) const {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(path("out")), slurp(path("err"))};
+  }
+
+  Outcome inlay(const std::string& arguments) const { return finish(start(arguments)); }
+
+  // A small convolutional net with a residual, a pool and a classifier: every stage of placing has something to do.
+  fs::path small_model(const std::string& name = "small.onnx") const {
+    GraphBuilder b("small");
+    Rng rng(7);
+    const auto weight = [&](const std::string& n, Shape shape) {
+      Tensor t = Tensor::zeros({DType::kF32, shape});
+      auto* data = reinterpret_cast<float*>(t.mutable_bytes().data());
+      for (std::int64_t i = 0; i < element_count(shape); ++i) data[i] = static_cast<float>(0.2 * rng.normal());
+      return b.constant(n, t);
+    };
+    using Ints = std::vector<std::int64_t>;
+    const Attributes conv{{"kernel_shape", Ints{3, 3}}, {"strides", Ints{1, 1}}, {"pads", Ints{1, 1, 1, 1}},
+                          {"dilations", Ints{1, 1}}, {"group", std::int64_t{1}}};
+    const ValueId x = b.input("x", {DType::kF32, {1, 16, 12, 12}});
+    const ValueId c1 = b.node("conv1", "Conv", {x, weight("w1", {16, 16, 3, 3}), weight("b1", {16})}, conv);
+    const ValueId r1 = b.node("relu1", "Relu", {c1});
+    const ValueId c2 = b.node("conv2", "Conv", {r1, weight("w2", {16, 16, 3, 3}), weight("b2", {16})}, conv);
+    const ValueId sum = b.node("sum", "Add", {c2, r1});
+    const ValueId r2 = b.node("relu2", "Relu", {sum});
+    const ValueId pool = b.node("pool", "GlobalAveragePool", {r2});
+    const ValueId flat = b.reshape("flat", pool, {1, 16});
+    const ValueId fc = b.node("fc", "MatMul", {flat, weight("w3", {16, 10})});
+    b.output(fc);
+    const fs::path file = path(name);
+    export_onnx(b.build(), file);
+    return file;
+  }
+
+  fs::path folder_;
+};
+
+void expect_one_clear_error(const Outcome& outcome, const std::string& fragment) {
+  EXPECT_GT(outcome.status, 0) << "killed by a signal, or no failure: " << outcome.status << outcome.out;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("inlay: error: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(fragment), std::string::npos) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+TEST_F(Cli, PlacesRunsAndExplainsASmallModel) {
+  const fs::path model = small_model();
+  const Outcome placed = inlay("place " + model.string() + " -o " + path("s.plan").string());
+  ASSERT_EQ(placed.status, 0) << placed.err;
+  EXPECT_NE(placed.out.find("placement"), std::string::npos) << placed.out;
+  EXPECT_NE(placed.out.find("reference"), std::string::npos) << placed.out;
+  EXPECT_EQ(placed.out.find('\x1b'), std::string::npos) << "no escape codes when piped";
+  EXPECT_EQ(placed.err, "");
+
+  const Outcome run = inlay("run " + path("s.plan").string() + " --seed 1 --check-against reference");
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  const Outcome explained = inlay("explain " + path("s.plan").string() + " --node conv1");
+  ASSERT_EQ(explained.status, 0) << explained.err;
+  EXPECT_NE(explained.out.find("onednn"), std::string::npos) << explained.out;
+  EXPECT_NE(explained.out.find("reference"), std::string::npos) << explained.out;
+}
+
+TEST_F(Cli, SecondPlacementMeasuresNothingAndWritesTheSameBytes) {
+  const fs::path model = small_model();
+  ASSERT_EQ(inlay("place " + model.string() + " -o " + path("a.plan").string()).status, 0);
+  const Outcome second = inlay("place " + model.string() + " -o " + path("b.plan").string() + " --json");
+  ASSERT_EQ(second.status, 0) << second.err;
+  EXPECT_EQ(Json::parse(second.out)["pricing"]["measured"], 0);
+  EXPECT_EQ(slurp(path("a.plan")), slurp(path("b.plan")));
+  EXPECT_EQ(slurp(path("a.weights")), slurp(path("b.weights")));
+}
+
+TEST_F(Cli, WinnerIsNeverShownSlowerThanARacedSingleBackend) {
+  const Outcome placed = inlay("place " + small_model().string() + " -o " + path("s.plan").string() + " --json");
+  ASSERT_EQ(placed.status, 0) << placed.err;
+  const Json report = Json::parse(placed.out);
+  const std::string winner = report["winner"];
+  ASSERT_FALSE(report["contenders"].empty());
+  for (const Json& race : report["races"]) {
+    if (race["first"] == winner) {
+      EXPECT_LE(race["log_ratio_low"].get<double>(), 0) << race;
+    }
+    if (race["second"] == winner) {
+      EXPECT_GT(race["log_ratio_low"].get<double>(), 0) << race;
+    }
+  }
+}
+
+TEST_F(Cli, PinPutsTheNodeOnThePlugin) {
+  const fs::path model = small_model();
+  const Outcome placed = inlay("place " + model.string() + " -o " + path("s.plan").string() + " --pin conv2=reference --json");
+  ASSERT_EQ(placed.status, 0) << placed.err;
+  for (const Json& step : Json::parse(placed.out)["steps"]) {
+    for (const Json& node : step["nodes"]) {
+      if (node == "conv2") {
+        EXPECT_EQ(step["plugin"], "reference");
+      }
+    }
+  }
+  expect_one_clear_error(inlay("place " + model.string() + " --pin nosuch=reference"), "nosuch");
+  expect_one_clear_error(inlay("place " + model.string() + " --pin conv2=nosuch"), "nosuch");
+}
+
+TEST_F(Cli, ExcludedPluginTakesNoStep) {
+  const Outcome placed = inlay("place " + small_model().string() + " -o " + path("s.plan").string() + " --exclude onednn --json");
+  ASSERT_EQ(placed.status, 0) << placed.err;
+  for (const Json& step : Json::parse(placed.out)["steps"]) EXPECT_NE(step["plugin"], "onednn");
+}
+
+TEST_F(Cli, RunReadsAndWritesNumpyFiles) {
+  ASSERT_EQ(inlay("place " + small_model().string() + " -o " + path("s.plan").string()).status, 0);
+  const Outcome run = inlay("run " + path("s.plan").string() + " --seed 3 -o " + path("y.npz").string());
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_GT(fs::file_size(path("y.npz")), 40u);
+  write_file(path("bad.npy"), "not numpy at all");
+  expect_one_clear_error(inlay("run " + path("s.plan").string() + " -i " + path("bad.npy").string()), "NumPy");
+  write_file(path("bad.npz"), "not a zip at all");
+  expect_one_clear_error(inlay("run " + path("s.plan").string() + " -i " + path("bad.npz").string()), "bad.npz");
+}
+
+TEST_F(Cli, DamagedModelIsOneClearError) {
+  const std::string bytes = slurp(small_model());
+  write_file(path("cut.onnx"), std::string_view(bytes).substr(0, bytes.size() / 2));
+  expect_one_clear_error(inlay("place " + path("cut.onnx").string()), "cut.onnx");
+  write_file(path("text.onnx"), "this is not a model");
+  expect_one_clear_error(inlay("import " + path("text.onnx").string()), "text.onnx");
+  write_file(path("empty.onnx"), "");
+  expect_one_clear_error(inlay("import " + path("empty.onnx").string()), "empty.onnx");
+  expect_one_clear_error(inlay("import " + path("none.onnx").string()), "none.onnx");
+  expect_one_clear_error(inlay("import " + folder_.string()), folder_.string());
+  EXPECT_FALSE(fs::exists(path("cut.plan")));
+}
+
+TEST_F(Cli, DamagedPlanOrWeightsAreOneClearError) {
+  ASSERT_EQ(inlay("place " + small_model().string() + " -o " + path("s.plan").string()).status, 0);
+  const std::string plan = slurp(path("s.plan"));
+  write_file(path("s.plan"), std::string_view(plan).substr(0, plan.size() / 3));
+  expect_one_clear_error(inlay("run " + path("s.plan").string()), "s.plan");
+  write_file(path("s.plan"), plan);
+  std::string weights = slurp(path("s.weights"));
+  weights[weights.size() / 2] ^= 0x10;
+  write_file(path("s.weights"), weights);
+  expect_one_clear_error(inlay("run " + path("s.plan").string()), "s.weights");
+  fs::remove(path("s.weights"));
+  expect_one_clear_error(inlay("run " + path("s.plan").string()), "s.weights");
+}
+
+TEST_F(Cli, PlanOfAnotherBuildIsRefusedNamingBoth) {
+  ASSERT_EQ(inlay("place " + small_model().string() + " -o " + path("s.plan").string()).status, 0);
+  Json plan = Json::parse(slurp(path("s.plan")));
+  plan["plugins"][0]["build_id"] = "0123456789abcdef";
+  write_file(path("s.plan"), plan.dump(1));
+  expect_one_clear_error(inlay("run " + path("s.plan").string()), "0123456789abcdef");
+}
+
+TEST_F(Cli, CorruptDatabaseIsOneClearError) {
+  write_file(path("costs.sqlite"), std::string(8192, 'x'));
+  expect_one_clear_error(inlay("place " + small_model().string()), "costs.sqlite");
+  expect_one_clear_error(inlay("db stats"), "costs.sqlite");
+}
+
+TEST_F(Cli, UnwritableOutputIsRefusedBeforeTheWork) {
+  expect_one_clear_error(inlay("place " + small_model().string() + " -o " + path("no/such/folder/m.plan").string()), "no/such/folder");
+}
+
+TEST_F(Cli, MisusedFlagsExitWithUsage) {
+  EXPECT_EQ(inlay("").status, 2);
+  EXPECT_EQ(inlay("place").status, 2);
+  EXPECT_EQ(inlay("place x.onnx --strategy magic").status, 2);
+  EXPECT_EQ(inlay("place x.onnx --threads 0").status, 2);
+  EXPECT_EQ(inlay("nosuch").status, 2);
+  expect_one_clear_error(inlay("place x.onnx --shape x=1xtwo"), "1xtwo");
+  expect_one_clear_error(inlay("place x.onnx --shape x"), "--shape");
+  expect_one_clear_error(inlay("zoo export nosuch -o " + path("n.onnx").string()), "resnet50");
+}
+
+TEST_F(Cli, BrokenPluginFileIsListedAsRefusedAndHurtsNothing) {
+  write_file(path("broken.so"), "not a library");
+  const Outcome listed = inlay("plugins --with " + path("broken.so").string());
+  EXPECT_EQ(listed.status, 0) << listed.err;
+  EXPECT_NE(listed.out.find("refused"), std::string::npos) << listed.out;
+  EXPECT_NE(listed.out.find("reference"), std::string::npos) << listed.out;
+}
+
+TEST_F(Cli, InterruptedPlacingKeepsWhatItMeasured) {
+  const fs::path model = small_model();
+  for (const int signal : {SIGINT, SIGKILL}) {
+    fs::remove(path("costs.sqlite"));
+    const pid_t pid = start("place " + model.string() + " -o " + path("k.plan").string());
+    // Wait until some measurements are in the database, then interrupt.
+    std::int64_t rows = 0;
+    for (int attempt = 0; attempt < 400 && rows < 5; ++attempt) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      int ignored = 0;
+      if (::waitpid(pid, &ignored, WNOHANG) != 0) break;
+      if (!fs::exists(path("costs.sqlite"))) continue;
+      const std::string probe = "INLAY_DB='" + path("costs.sqlite").string() + "' '" INLAY_BINARY_DIR "/bin/inlay' db stats --json >'" +
+                                path("stats").string() + "' 2>/dev/null";
+      if (std::system(probe.c_str()) != 0) continue;
+      rows = Json::parse(slurp(path("stats")))["rows"];
+    }
+    ASSERT_GE(rows, 5) << "placing ended before it could be interrupted";
+    ::kill(pid, signal);
+    finish(pid);
+    EXPECT_FALSE(fs::exists(path("k.plan")));
+    const Outcome again = inlay("place " + model.string() + " -o " + path("k2.plan").string() + " --json");
+    ASSERT_EQ(again.status, 0) << again.err;
+    EXPECT_GE(Json::parse(again.out)["pricing"]["from_database"].get<int>(), 3);
+    fs::remove(path("k2.plan"));
+  }
+}
+
+TEST_F(Cli, JsonOutputsParse) {
+  for (const char* command : {"devices --json", "plugins --json", "zoo list --json", "db stats --json"}) {
+    const Outcome outcome = inlay(command);
+    EXPECT_EQ(outcome.status, 0) << command << outcome.err;
+    EXPECT_FALSE(Json::parse(outcome.out, nullptr, false).is_discarded()) << command;
+  }
+}
+
+}  // namespace
+}  // namespace inlay
