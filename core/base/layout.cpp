@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstring>
 
@@ -48,7 +49,7 @@ void copy_elements(const Shape& shape, const std::vector<std::vector<std::int64_
     *target = *source;
     return;
   }
-  std::vector<std::int64_t> index(rank, 0);
+  std::array<std::int64_t, kMaxRank> index{};
   const std::size_t last = rank - 1;
   for (;;) {
     std::int64_t from_base = 0;
@@ -153,29 +154,45 @@ std::optional<Layout> parse_layout(std::string_view text) {
   return layout;
 }
 
-void convert_layout(const TensorType& type, const Layout& from, const std::byte* source,
-                    const Layout& to, std::byte* target) {
-  const std::size_t target_bytes = to.size_bytes(type);
-  if (from == to) {
-    std::memcpy(target, source, target_bytes);
+LayoutConversion::LayoutConversion(const TensorType& type, const Layout& from, const Layout& to)
+    : shape_(type.shape),
+      element_bytes_(size_of(type.dtype)),
+      target_bytes_(to.size_bytes(type)),
+      is_copy_(from == to),
+      has_padding_(!to.blocks().empty()) {
+  from.size_bytes(type);  // checks the rank
+  if (shape_.size() > kMaxRank) {
+    throw Error(Code::kUnsupported, fmt::format("no layout conversion for {}: rank above {}",
+                                                to_string(type), kMaxRank));
+  }
+  if (is_copy_ || element_count(shape_) == 0) return;
+  from_tables_ = offset_tables(from, shape_);
+  to_tables_ = offset_tables(to, shape_);
+}
+
+void LayoutConversion::run(const std::byte* source, std::byte* target) const {
+  if (target_bytes_ == 0) return;
+  if (is_copy_) {
+    std::memcpy(target, source, target_bytes_);
     return;
   }
-  if (!to.blocks().empty()) std::memset(target, 0, target_bytes);
-  if (element_count(type.shape) == 0) return;
-  const auto from_tables = offset_tables(from, type.shape);
-  const auto to_tables = offset_tables(to, type.shape);
+  if (has_padding_) std::memset(target, 0, target_bytes_);
+  if (!shape_.empty() && from_tables_.empty()) return;  // no elements, padding only
   const auto copy = [&]<typename Element>(Element) {
-    copy_elements(type.shape, from_tables, reinterpret_cast<const Element*>(source), to_tables,
+    copy_elements(shape_, from_tables_, reinterpret_cast<const Element*>(source), to_tables_,
                   reinterpret_cast<Element*>(target));
   };
-  switch (size_of(type.dtype)) {
+  switch (element_bytes_) {
     case 1: return copy(std::uint8_t{});
     case 2: return copy(std::uint16_t{});
     case 4: return copy(std::uint32_t{});
-    case 8: return copy(std::uint64_t{});
-    default:
-      throw Error(Code::kUnsupported, fmt::format("no layout conversion for {}", to_string(type)));
+    default: return copy(std::uint64_t{});
   }
+}
+
+void convert_layout(const TensorType& type, const Layout& from, const std::byte* source,
+                    const Layout& to, std::byte* target) {
+  LayoutConversion(type, from, to).run(source, target);
 }
 
 }  // namespace inlay

@@ -57,6 +57,30 @@ class Layout {
 // missing or repeated, a block without its capital, a block size below 2.
 std::optional<Layout> parse_layout(std::string_view text);
 
+// A conversion made ready once, so that running it allocates nothing.
+//
+//   const LayoutConversion conversion(type, Layout::dense(4), *parse_layout("aBcd16b"));
+//   conversion.run(source, target);
+class LayoutConversion {
+ public:
+  // throws  Error{kShapeMismatch} if a layout's rank is not the type's; Error{kUnsupported} for elements without a
+  //         fixed size and for a rank above 16
+  LayoutConversion(const TensorType& type, const Layout& from, const Layout& to);
+
+  // Copies `source` to `target`, which do not overlap; the target's padding is zeroed. [any-thread]
+  void run(const std::byte* source, std::byte* target) const;
+
+ private:
+  Shape shape_;
+  std::size_t element_bytes_;
+  std::size_t target_bytes_;
+  bool is_copy_;
+  bool has_padding_;
+  // Offset in elements contributed by each dimension's index.
+  std::vector<std::vector<std::int64_t>> from_tables_;
+  std::vector<std::vector<std::int64_t>> to_tables_;
+};
+
 // Copies `source` in layout `from` to `target` in layout `to`, both of the logical type `type`; padding of the target
 // is zeroed. Plain and single-threaded: the fallback when no plugin offers the conversion.
 void convert_layout(const TensorType& type, const Layout& from, const std::byte* source,

@@ -130,12 +130,21 @@ std::vector<fs::path> default_search_path() {
   return path;
 }
 
+namespace {
+
+void run_inline(std::int64_t count, void (*body)(void*, std::int64_t), void* argument) {
+  for (std::int64_t i = 0; i < count; ++i) body(argument, i);
+}
+
+}  // namespace
+
 struct PluginHost::State {
   State(Log& given_log, HostOptions given)
       : log(given_log),
         options(std::move(given)),
         services(std::make_shared<HostServices>(
-            HostServices{given_log, options.parallel_for, std::max(options.threads, 1)})) {}
+            HostServices{given_log, options.parallel_for ? options.parallel_for : run_inline,
+                         std::max(options.threads, 1)})) {}
 
   void scan();
   void add(const fs::path& file, std::set<std::pair<dev_t, ino_t>>& seen);
@@ -205,6 +214,8 @@ const PluginRecord* PluginHost::find(std::string_view name) const {
 }
 
 int PluginHost::threads() const { return state_->services->threads; }
+
+const ParallelFor& PluginHost::parallel_for() const { return state_->services->parallel_for; }
 
 std::shared_ptr<Device> PluginHost::open_device(std::string_view plugin, int index) {
   const std::string name(plugin);

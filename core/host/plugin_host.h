@@ -105,6 +105,7 @@ class PluginHost {
   const std::vector<PluginRecord>& plugins() const;  // in path order, refused ones included
   const PluginRecord* find(std::string_view name) const;  // usable ones only
   int threads() const;
+  const ParallelFor& parallel_for() const;  // HostOptions' one, or inline; never empty
 
   // Loads the plugin if need be and creates its device `index`; the same device object for the same arguments.
   // throws  Error{kNotFound} if there is no usable plugin of that name (with its refusal if it was refused),
