@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/abi/inlay_plugin.h"
 
@@ -114,6 +115,11 @@ class NodeView {
     const inlay_attribute* a = find(name, INLAY_ATTRIBUTE_FLOATS);
     if (a == nullptr) return {};
     return {a->floats, static_cast<std::size_t>(a->count)};
+  }
+  std::vector<std::string_view> get_strings(std::string_view name) const {
+    const inlay_attribute* a = find(name, INLAY_ATTRIBUTE_STRINGS);
+    if (a == nullptr) return {};
+    return {a->strings, a->strings + a->count};
   }
 
  private:
