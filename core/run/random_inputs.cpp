@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "core/base/error.h"
@@ -61,6 +62,19 @@ std::vector<Tensor> random_inputs(const Plan& plan, std::uint64_t seed,
         value.type, rng, max_value == max_values.end() ? kDefaultMaxValue : max_value->second));
   }
   return inputs;
+}
+
+Tensor absolute_values(const Tensor& tensor) {
+  if (!is_float(tensor.dtype())) return tensor;
+  // The sign is the highest bit of every float format, and the last byte of the little-endian element.
+  Tensor result = Tensor::zeros(tensor.type());
+  const std::span<std::byte> bytes = result.mutable_bytes();
+  std::copy(tensor.bytes().begin(), tensor.bytes().end(), bytes.begin());
+  const std::size_t element = size_of(tensor.dtype());
+  for (std::size_t last = element - 1; last < bytes.size(); last += element) {
+    bytes[last] &= std::byte{0x7f};
+  }
+  return result;
 }
 
 }  // namespace inlay

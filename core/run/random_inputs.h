@@ -27,4 +27,7 @@ Tensor random_tensor(const TensorType& type, Rng& rng, std::int64_t max_value = 
 std::vector<Tensor> random_inputs(const Plan& plan, std::uint64_t seed,
                                   const MaxValues& max_values = {});
 
+// |x| of each element of a float tensor; others as they are, sharing the bytes.
+Tensor absolute_values(const Tensor& tensor);
+
 }  // namespace inlay

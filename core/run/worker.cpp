@@ -1,0 +1,169 @@
+#include "core/run/worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <optional>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/plan/plan_text.h"
+#include "core/run/executor.h"
+#include "core/run/message.h"
+#include "core/run/thread_pool.h"
+#include "core/run/worker_json.h"
+
+namespace inlay {
+namespace {
+
+// Ends this process when the other side's is gone, even while a plugin computes or hangs. (PR_SET_PDEATHSIG would also
+// fire when only the thread that started the worker ends.)
+void end_with(int socket) {
+  std::thread([socket] {
+    pollfd poll_fd{socket, POLLRDHUP, 0};
+    while (::poll(&poll_fd, 1, -1) < 0 || (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0) {
+    }
+    ::_exit(0);
+  }).detach();
+}
+
+class Worker {
+ public:
+  Message answer(const Message& request) {
+    Message reply;
+    Json outcome;
+    try {
+      const Json json = Json::parse(request.text);
+      outcome = {{"ok", act(json, request, &reply)}};
+    } catch (const Error& error) {
+      const char* kind = error.code() == Code::kUnsupported ? "declined" : "failed";
+      outcome = {{kind, error.what()}};
+    } catch (const std::exception& error) {
+      outcome = {{"failed", error.what()}};
+    }
+    // A plugin's text may be any bytes.
+    reply.text = outcome.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return reply;
+  }
+
+ private:
+  Json act(const Json& json, const Message& request, Message* reply) {
+    const std::string what = json.at("do").get<std::string>();
+    if (what == "hello") return hello(json);
+    if (!host_) throw Error(Code::kInvalidArgument, "worker: expected hello first");
+    if (what == "measure") return measure_plan(json, request);
+    if (what == "check") return check(json, request);
+    if (what == "outputs") return outputs(json, request, reply);
+    throw Error(Code::kInvalidArgument, fmt::format("worker: unknown request '{}'", what));
+  }
+
+  Json hello(const Json& json) {
+    if (json.at("protocol") != kProtocol) {
+      throw Error(Code::kStale, fmt::format("worker: expected protocol {}, found {}", kProtocol,
+                                            json.at("protocol").dump()));
+    }
+    HostOptions options;
+    for (const Json& path : json.at("search_path")) {
+      options.search_path.emplace_back(path.get<std::string>());
+    }
+    options.exclude = json.at("exclude").get<std::vector<std::string>>();
+    options.threads = json.at("threads").get<int>();
+    pool_.emplace(options.threads);
+    options.parallel_for = pool_->parallel_for();
+    host_.emplace(log_, std::move(options));
+    return true;
+  }
+
+  struct Loaded {
+    Plan plan;
+    std::unique_ptr<Executor> executor;
+  };
+
+  // Plan `index` of the request, its weights in file `index`.
+  Loaded load(const Json& text, const Message& request, std::size_t index) {
+    Loaded loaded{parse_plan(text.get_ref<const std::string&>(), "plan"), nullptr};
+    std::vector<TensorType> types;
+    for (const PlanConstant& constant : loaded.plan.constants) types.push_back(constant.type);
+    const Weights weights{from_memory_file(request.files.at(index), types)};
+    loaded.executor = std::make_unique<Executor>(loaded.plan, weights, *host_);
+    return loaded;
+  }
+
+  Json measure_plan(const Json& json, const Message& request) {
+    const Loaded loaded = load(json.at("plan"), request, 0);
+    const std::vector<Tensor> inputs =
+        random_inputs(loaded.plan, json.at("seed").get<std::uint64_t>(),
+                      max_values_from(json.at("max_values")));
+    return to_json(measure(*loaded.executor, inputs, measure_options_from(json.at("options"))));
+  }
+
+  Json check(const Json& json, const Message& request) {
+    const Json& plans = json.at("plans");
+    std::vector<Loaded> loaded;
+    for (std::size_t p = 0; p < plans.size(); ++p) loaded.push_back(load(plans[p], request, p));
+    const Tolerance tolerance = tolerance_from(json.at("tolerance"));
+    Json comparisons = Json::array();
+    for (const Json& seed : json.at("seeds")) {
+      const std::vector<Tensor> inputs =
+          random_inputs(loaded[0].plan, seed.get<std::uint64_t>(),
+                        max_values_from(json.at("max_values")));
+      const std::vector<Tensor> got = loaded[0].executor->run(inputs);
+      const std::vector<Tensor> want = loaded[1].executor->run(inputs);
+      std::vector<Tensor> magnitudes;
+      if (loaded.size() > 2) magnitudes = loaded[2].executor->run(absolute(inputs));
+      if (want.size() != got.size() || (!magnitudes.empty() && magnitudes.size() != got.size())) {
+        throw Error(Code::kShapeMismatch, "check: the plans have different numbers of outputs");
+      }
+      for (std::size_t o = 0; o < got.size(); ++o) {
+        const Comparison comparison =
+            compare(want[o], got[o], tolerance, magnitudes.empty() ? nullptr : &magnitudes[o]);
+        comparisons.push_back({seed, o, to_json(comparison)});
+      }
+    }
+    return comparisons;
+  }
+
+  static std::vector<Tensor> absolute(const std::vector<Tensor>& inputs) {
+    std::vector<Tensor> result;
+    for (const Tensor& input : inputs) result.push_back(absolute_values(input));
+    return result;
+  }
+
+  Json outputs(const Json& json, const Message& request, Message* reply) {
+    const Loaded loaded = load(json.at("plan"), request, 0);
+    std::vector<TensorType> types;
+    for (const int input : loaded.plan.inputs) {
+      types.push_back(loaded.plan.values[static_cast<std::size_t>(input)].type);
+    }
+    const std::vector<Tensor> inputs = from_memory_file(request.files.at(1), types);
+    const std::vector<Tensor> results = loaded.executor->run(inputs);
+    reply->files.push_back(to_memory_file(results));
+    return true;
+  }
+
+  NullLog log_;
+  std::optional<ThreadPool> pool_;
+  std::optional<PluginHost> host_;
+};
+
+}  // namespace
+
+int run_worker(int socket) {
+  ::fcntl(socket, F_SETFD, FD_CLOEXEC);
+  end_with(socket);
+  Worker worker;
+  try {
+    for (;;) {
+      Message request;
+      if (receive_message(socket, &request, std::nullopt) != Received::kMessage) return 0;
+      const Message reply = worker.answer(request);
+      if (send_message(socket, reply, std::nullopt) != Received::kMessage) return 0;
+    }
+  } catch (const Error&) {
+    return 1;
+  }
+}
+
+}  // namespace inlay

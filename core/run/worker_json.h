@@ -1,0 +1,36 @@
+// The worker protocol: what each message's text says. Private to core/run.
+//
+// Request  {"do": hello | measure | check | outputs, …}; hello comes first and carries kProtocol. End: the socket closes.
+// Reply    {"ok": {…}} or {"declined": reason} or {"failed": reason}.
+// Files    measure: weights. check: weights of each plan, in order. outputs: weights, inputs; its reply: outputs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "core/run/compare.h"
+#include "core/run/measure.h"
+#include "core/run/random_inputs.h"
+
+namespace inlay {
+
+inline constexpr int kProtocol = 1;
+inline constexpr int kWorkerSocket = 100;  // the worker's end of the socket; libraries take the low numbers
+
+using Json = nlohmann::json;
+
+// Doubles travel as their bits: JSON has no infinity and no NaN.
+Json bits_json(double value);
+double bits_value(const Json& json);
+
+Json to_json(const Stats& stats);
+Json to_json(const MeasureOptions& options);
+Json to_json(const MaxValues& max_values);
+Json to_json(const Tolerance& tolerance);
+Json to_json(const Comparison& comparison);
+Stats stats_from(const Json& json);
+MeasureOptions measure_options_from(const Json& json);
+MaxValues max_values_from(const Json& json);
+Tolerance tolerance_from(const Json& json);
+Comparison comparison_from(const Json& json);
+
+}  // namespace inlay

@@ -1,0 +1,113 @@
+#include "core/run/worker_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/run/worker_json.h"
+
+namespace inlay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void fail(const std::filesystem::path& executable, int error) {
+  throw Error(Code::kIo, fmt::format("{}: cannot be started: {}", executable.string(),
+                                     std::strerror(error)));
+}
+
+class FileActions {
+ public:
+  FileActions() { posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  posix_spawn_file_actions_t* get() { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const std::filesystem::path& executable, bool show_output) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail(executable, errno);
+  socket_ = Descriptor(ends[0]);
+  const Descriptor workers_end(ends[1]);
+  FileActions actions;
+  posix_spawn_file_actions_adddup2(actions.get(), workers_end.get(), kWorkerSocket);
+  if (!show_output) {
+    posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(actions.get(), STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  }
+  std::string name = executable.string();
+  char* const arguments[] = {name.data(), nullptr};
+  const int error =
+      ::posix_spawn(&pid_, executable.c_str(), actions.get(), nullptr, arguments, environ);
+  if (error != 0) {
+    pid_ = -1;
+    fail(executable, error);
+  }
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (is_over_) return;
+  socket_ = Descriptor();
+  constexpr std::chrono::seconds kPatience{1};
+  if (!wait_until(Clock::now() + kPatience)) kill();
+}
+
+void WorkerProcess::kill() {
+  if (is_over_) return;
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
+  }
+  is_over_ = true;
+}
+
+ExitState WorkerProcess::wait() {
+  constexpr std::chrono::seconds kPatience{5};  // writing a core file takes its time
+  if (!wait_until(Clock::now() + kPatience)) kill();
+  if (WIFSIGNALED(status_)) return {WTERMSIG(status_), 0};
+  return {0, WEXITSTATUS(status_)};
+}
+
+bool WorkerProcess::wait_until(Clock::time_point deadline) {
+  while (!is_over_) {
+    const pid_t ended = ::waitpid(pid_, &status_, WNOHANG);
+    if (ended == pid_ || (ended < 0 && errno == ECHILD)) {
+      is_over_ = true;
+    } else if (Clock::now() >= deadline) {
+      return false;
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+  return true;
+}
+
+std::filesystem::path find_worker() {
+  if (const char* path = std::getenv("INLAY_WORKER_PATH")) return path;
+  std::error_code code;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
+  const std::filesystem::path worker = program.parent_path() / "inlay-worker";
+  if (!std::filesystem::exists(worker, code)) {
+    throw Error(Code::kNotFound,
+                fmt::format("{}: the worker is missing; INLAY_WORKER_PATH names another",
+                            worker.string()));
+  }
+  return worker;
+}
+
+}  // namespace inlay

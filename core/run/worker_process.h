@@ -1,0 +1,49 @@
+// One worker process, from start to end. Private to core/run; see worker_client.h.
+//
+//   WorkerProcess process("/usr/lib/inlay/inlay-worker", {.show_output = false});
+//   send_message(process.socket(), ...);
+//   const ExitState end = process.wait();
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+
+#include "core/run/message.h"
+
+namespace inlay {
+
+struct ExitState {
+  int signal = 0;       // 0 if it exited
+  int exit_status = 0;
+};
+
+class WorkerProcess {
+ public:
+  // throws  Error{kIo} if it cannot be started
+  WorkerProcess(const std::filesystem::path& executable, bool show_output);
+  ~WorkerProcess();  // closes the socket, which ends a worker that waits for a request; kills one that does not end
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  int socket() const { return socket_.get(); }
+  pid_t pid() const { return pid_; }
+
+  void kill();       // and waits
+  // For a worker that closed its end: how it ended. One that lingers is killed.
+  ExitState wait();
+
+ private:
+  bool wait_until(std::chrono::steady_clock::time_point deadline);
+
+  Descriptor socket_;
+  pid_t pid_ = -1;
+  bool is_over_ = false;
+  int status_ = 0;
+};
+
+// INLAY_WORKER_PATH, else inlay-worker in the folder of the running program.
+// throws  Error{kNotFound} naming where it was looked for
+std::filesystem::path find_worker();
+
+}  // namespace inlay
