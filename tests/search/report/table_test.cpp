@@ -1,0 +1,53 @@
+#include "search/report/table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+namespace inlay {
+namespace {
+
+TEST(Table, AlignsColumnsAndLeavesNoTrailingBlanks) {
+  Table table({{"plugin"}, {"time", Align::kRight}, {"note"}});
+  table.add({"onednn", "1.2 ms", "fast"});
+  table.add({"x", "860 us", ""});
+  EXPECT_EQ(table.text(),
+            "  plugin    time  note\n"
+            "  onednn  1.2 ms  fast\n"
+            "  x       860 us\n");
+}
+
+TEST(Table, CountsCodePointsNotBytes) {
+  Table table({{"a"}, {"b"}});
+  table.add({"→", "1"});
+  table.add({"xy", "2"});
+  EXPECT_EQ(table.text(), "  a   b\n  →   1\n  xy  2\n");
+}
+
+TEST(FormatNs, KeepsThreeDigitsAndItsUnit) {
+  EXPECT_EQ(format_ns(0), "0.00 ns");
+  EXPECT_EQ(format_ns(999.6), "1.00 us");
+  EXPECT_EQ(format_ns(12345), "12.3 us");
+  EXPECT_EQ(format_ns(123456789), "123 ms");
+  EXPECT_EQ(format_ns(2.5e9), "2.50 s");
+}
+
+TEST(FormatNs, PrintsWhatItIsWithinHalfAUnitOfTheLastDigit) {
+  for (double ns = 1; ns < 1e12; ns *= 1.37) {
+    const std::string text = format_ns(ns);
+    const double scale = text.ends_with(" ns") ? 1 : text.ends_with(" us") ? 1e3 : text.ends_with(" ms") ? 1e6 : 1e9;
+    EXPECT_NEAR(std::atof(text.c_str()) * scale, ns, 0.0051 * ns) << text;
+  }
+}
+
+TEST(FormatBytes, ChoosesDecimalUnits) {
+  EXPECT_EQ(format_bytes(12), "12 B");
+  EXPECT_EQ(format_bytes(1500), "1.50 kB");
+  EXPECT_EQ(format_bytes(102e6), "102 MB");
+  EXPECT_EQ(format_bytes(3.25e9), "3.25 GB");
+}
+
+}  // namespace
+}  // namespace inlay
