@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/host/manifest.h"
 #include "core/host/plugin_host.h"
 #include "core/plan/region.h"
 #include "graphs/ir/graph.h"
@@ -55,6 +56,18 @@ struct CandidateFilter {
 // throws  Error{kNotFound} if a pin names an unknown node or plugin; Error{kUnsupported} naming a node that no plugin
 //         can run
 Candidates find_candidates(const Graph& graph, const PluginHost& host, const CandidateFilter& filter = {});
+
+// The same for manifests that come from elsewhere than a host's plugins.
+Candidates find_candidates(const Graph& graph, const std::vector<Manifest>& manifests,
+                           const CandidateFilter& filter = {});
+
+// What a set of nodes reads and gives, in a region's order.
+//   nodes  topological order
+struct Boundary {
+  std::vector<ValueId> inputs;   // non-constant, made outside, by first use
+  std::vector<ValueId> outputs;  // read outside or graph outputs, by production
+};
+Boundary find_boundary(const Graph& graph, const std::vector<NodeId>& nodes);
 
 // The nodes as a region, with the candidate's layouts and ports; constants carry their bytes.
 Region make_region(const Graph& graph, const Candidate& candidate);
