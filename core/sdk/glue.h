@@ -46,9 +46,8 @@ struct KernelInstance {
   std::vector<TensorView> outputs;
 };
 
-// The table's functions. Traits, a type local to the plugin's source, gives kInfo, kCompile and
-// kHooks, and makes the state below the plugin's own.
-template <typename Traits>
+// The table's functions. Info and hooks are objects of the plugin's own, and so is the state below.
+template <const PluginInfo& kInfo, CompileFunction kCompile, const Hooks& kHooks>
 struct Glue {
   static inline std::mutex mutex;
   static inline int init_count = 0;
@@ -66,7 +65,7 @@ struct Glue {
       const std::lock_guard lock(mutex);
       if (init_count == 0) {
         host = complete_host(given);
-        if (Traits::kHooks.init != nullptr) Traits::kHooks.init(Host(&host));
+        if (kHooks.init != nullptr) kHooks.init(Host(&host));
       }
       ++init_count;
     });
@@ -76,7 +75,7 @@ struct Glue {
     const std::lock_guard lock(mutex);
     if (init_count == 0 || --init_count > 0) return;
     try {
-      if (Traits::kHooks.deinit != nullptr) Traits::kHooks.deinit();
+      if (kHooks.deinit != nullptr) kHooks.deinit();
     } catch (...) {  // nobody is left to tell
     }
   }
@@ -114,7 +113,7 @@ struct Glue {
       const int cap = INLAY_HAS(request, thread_cap) ? std::max(request->thread_cap, 1) : 1;
       const RegionView region(request->region);
       auto program = std::make_unique<KernelProgram>();
-      program->kernel = Traits::kCompile(region, CompileContext{Host(&host), cap});
+      program->kernel = kCompile(region, CompileContext{Host(&host), cap});
       if (program->kernel == nullptr) throw std::runtime_error("compile made no kernel");
       program->input_count = region.inputs().size();
       program->output_count = region.outputs().size();
@@ -189,9 +188,7 @@ struct Glue {
 
   static const void* get_extension(const char* id) noexcept {
     try {
-      return id != nullptr && Traits::kHooks.get_extension != nullptr
-                 ? Traits::kHooks.get_extension(id)
-                 : nullptr;
+      return id != nullptr && kHooks.get_extension != nullptr ? kHooks.get_extension(id) : nullptr;
     } catch (...) {
       return nullptr;
     }
@@ -208,8 +205,8 @@ struct Glue {
     table.struct_size = sizeof(inlay_plugin);
     table.abi_major = INLAY_ABI_MAJOR;
     table.abi_minor = INLAY_ABI_MINOR;
-    table.name = Traits::kInfo.name;
-    table.version = Traits::kInfo.version;
+    table.name = kInfo.name;
+    table.version = kInfo.version;
     table.init = init;
     table.deinit = deinit;
     table.device_info = device_info;
@@ -228,21 +225,18 @@ struct Glue {
 
 }  // namespace inlay::sdk
 
-#define INLAY_PLUGIN_WITH(info, patterns, compile_function, hooks)                          \
-  namespace {                                                                               \
-  struct InlayPluginTraits {                                                                \
-    static constexpr ::inlay::sdk::PluginInfo kInfo = info;                                 \
-    static constexpr ::inlay::sdk::CompileFunction kCompile = compile_function;             \
-    static constexpr ::inlay::sdk::Hooks kHooks = hooks;                                    \
-  };                                                                                        \
-  INLAY_MANIFEST_SECTION constexpr auto kInlayManifest =                                    \
-      ::inlay::sdk::manifest_text<::inlay::sdk::manifest_size(                              \
-          InlayPluginTraits::kInfo, patterns)>(InlayPluginTraits::kInfo, patterns);         \
-  }                                                                                         \
-  extern "C" __attribute__((visibility("default"))) const inlay_plugin* inlay_plugin_query( \
-      std::uint32_t major, std::uint32_t) {                                                 \
-    return ::inlay::sdk::Glue<InlayPluginTraits>::query(major);                             \
-  }                                                                                         \
+#define INLAY_PLUGIN_WITH(info, patterns, compile_function, hooks)                               \
+  namespace {                                                                                    \
+  constexpr ::inlay::sdk::PluginInfo kInlayInfo = info;                                          \
+  constexpr ::inlay::sdk::Hooks kInlayHooks = hooks;                                             \
+  INLAY_MANIFEST_SECTION constexpr auto kInlayManifest =                                         \
+      ::inlay::sdk::manifest_text<::inlay::sdk::manifest_size(kInlayInfo, patterns)>(kInlayInfo, \
+                                                                                     patterns);  \
+  }                                                                                              \
+  extern "C" __attribute__((visibility("default"))) const inlay_plugin* inlay_plugin_query(      \
+      std::uint32_t major, std::uint32_t) {                                                      \
+    return ::inlay::sdk::Glue<kInlayInfo, compile_function, kInlayHooks>::query(major);          \
+  }                                                                                              \
   static_assert(true)
 
 #define INLAY_PLUGIN(info, patterns, compile_function) \
