@@ -20,7 +20,8 @@ Feature squeeze_excite(Network& net, const std::string& name, const Feature& x,
                        std::int64_t squeezed) {
   Feature gate = net.global_average_pool(name + ".avgpool", x);
   gate = net.silu(name + ".silu", net.conv(name + ".fc1", gate, squeezed, {.has_bias = true}));
-  gate = net.conv(name + ".fc2", gate, net.shape(x)[1], {.has_bias = true});
+  // Small weights keep the gates near a half: wide open ones would feed growth on itself.
+  gate = net.conv(name + ".fc2", gate, net.shape(x)[1], {.has_bias = true, .gain = 0.25});
   return net.mul(name + ".scale", x, net.sigmoid(name + ".sigmoid", gate));
 }
 

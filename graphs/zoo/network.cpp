@@ -92,16 +92,26 @@ Feature Network::conv(const std::string& name, const Feature& x, std::int64_t ch
   weight_shape[1] = from[1] / options.groups;
   const double fan_in =
       static_cast<double>(element_count(weight_shape)) / static_cast<double>(channels);
-  std::vector<ValueId> operands = {x.value,
-                                   weight(name + ".weight", weight_shape, std::sqrt(2.0 / fan_in))};
+  std::vector<ValueId> operands = {
+      x.value, weight(name + ".weight", weight_shape, options.gain * std::sqrt(2.0 / fan_in))};
   if (options.has_bias) operands.push_back(weight(name + ".bias", {channels}, 0.01));
   Attributes attributes = window_attributes(options, from.size() - 2);
   attributes["group"] = options.groups;
   const ValueId y = builder_.node(name, "Conv", std::move(operands), std::move(attributes));
-  double power = 2 * mean_square(x.sample);
-  for (std::size_t d = 2; d < from.size(); ++d)
+  double power = 2 * options.gain * options.gain * mean_square(x.sample);
+  for (std::size_t d = 2; d < from.size(); ++d) {
     power *= inside_share(from[d], shape(y)[d], options);
-  return {y, normal_sample(power)};
+  }
+  Feature result = {y, normal_sample(power)};
+  // The few weights of a depthwise channel differ in total size from those of the next.
+  if (fan_in <= 32) {
+    for (float& v : result.sample) {
+      double sum = 0;
+      for (int i = 0; i < static_cast<int>(fan_in); ++i) sum += std::pow(rng_.normal(), 2);
+      v *= static_cast<float>(std::sqrt(sum / fan_in));
+    }
+  }
+  return result;
 }
 
 Feature Network::conv_transpose(const std::string& name, const Feature& x, std::int64_t channels,
@@ -137,7 +147,10 @@ Feature Network::batch_norm(const std::string& name, const Feature& x, double ga
   const ValueId variance = weight(name + ".running_var", {channels}, 0.05 * power, power);
   const ValueId y = builder_.node(name, "BatchNormalization",
                                   {x.value, scale, bias, mean, variance}, {{"epsilon", epsilon}});
-  return {y, normal_sample(gain * gain)};
+  Feature result = {y, x.sample};
+  const auto factor = static_cast<float>(gain / std::sqrt(power));
+  for (float& v : result.sample) v = v * factor + static_cast<float>(0.1 * gain * rng_.normal());
+  return result;
 }
 
 Feature Network::dense(const std::string& name, const Feature& x, std::int64_t outputs) {

@@ -32,6 +32,7 @@ struct ConvOptions {
   std::int64_t padding = 0;
   std::int64_t groups = 1;
   bool has_bias = false;
+  double gain = 1;  // scales the weights
 };
 
 class Network {
