@@ -1,0 +1,244 @@
+#include "plugins/onednn/chain.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace inlay::onednn {
+
+using dnnl::algorithm;
+
+std::optional<Eltwise> find_eltwise(const sdk::NodeView& node) {
+  const std::string_view op = node.op();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (op == "Relu") return Eltwise{algorithm::eltwise_relu, 0, 0};
+  if (op == "LeakyRelu") {
+    return Eltwise{algorithm::eltwise_relu, node.get_float("alpha", 0.01f), 0};
+  }
+  if (op == "Clip") {
+    if (node.input(1) >= 0 || node.input(2) >= 0) return std::nullopt;
+    return Eltwise{algorithm::eltwise_clip, node.get_float("min", -kInfinity),
+                   node.get_float("max", kInfinity)};
+  }
+  if (op == "Sigmoid") return Eltwise{algorithm::eltwise_logistic, 0, 0};
+  if (op == "Tanh") return Eltwise{algorithm::eltwise_tanh, 0, 0};
+  if (op == "HardSwish") return Eltwise{algorithm::eltwise_hardswish, 1.f / 6, 0.5f};
+  if (op == "HardSigmoid") {
+    return Eltwise{algorithm::eltwise_hardsigmoid, node.get_float("alpha", 0.2f),
+                   node.get_float("beta", 0.5f)};
+  }
+  if (op == "Elu") return Eltwise{algorithm::eltwise_elu, node.get_float("alpha", 1), 0};
+  if (op == "Gelu") {
+    const bool is_tanh = node.get_string("approximate", "none") == "tanh";
+    return Eltwise{is_tanh ? algorithm::eltwise_gelu_tanh : algorithm::eltwise_gelu_erf, 0, 0};
+  }
+  if (op == "Swish") return Eltwise{algorithm::eltwise_swish, node.get_float("alpha", 1), 0};
+  if (op == "Mish") return Eltwise{algorithm::eltwise_mish, 0, 0};
+  if (op == "Abs") return Eltwise{algorithm::eltwise_abs, 0, 0};
+  if (op == "Neg") return Eltwise{algorithm::eltwise_linear, -1, 0};
+  if (op == "Sqrt") return Eltwise{algorithm::eltwise_sqrt, 0, 0};
+  if (op == "Round") return Eltwise{algorithm::eltwise_round, 0, 0};
+  return std::nullopt;
+}
+
+std::optional<algorithm> find_binary(std::string_view op) {
+  if (op == "Add") return algorithm::binary_add;
+  if (op == "Sub") return algorithm::binary_sub;
+  if (op == "Mul") return algorithm::binary_mul;
+  if (op == "Div") return algorithm::binary_div;
+  if (op == "Max") return algorithm::binary_max;
+  if (op == "Min") return algorithm::binary_min;
+  return std::nullopt;
+}
+
+namespace {
+
+bool reads(const sdk::NodeView& node, int value) {
+  return node.input(0) == value || node.input(1) == value;
+}
+
+// The one element of the constant that the node reads; NaN if there is none.
+float scalar_operand(const sdk::RegionView& region, const sdk::NodeView& node) {
+  for (const std::int32_t index : node.inputs()) {
+    if (index < 0) continue;
+    const sdk::ValueView value = region.value(index);
+    if (value.is_constant() && value.count() == 1) return value.constant_as<float>()[0];
+  }
+  return std::numeric_limits<float>::quiet_NaN();
+}
+
+bool is_close(float a, float b) { return std::abs(a - b) <= 1e-5f * std::abs(b); }
+
+constexpr int kGeluNodes = 5;
+
+// x * 0.5 * (1 + erf(x / sqrt 2)) over the nodes from `first` on, in whichever order the products are taken.
+bool is_spelt_gelu(const sdk::RegionView& region, int first, int x) {
+  if (first + kGeluNodes > region.node_count()) return false;
+  int erf_input = -1;
+  for (int i = first; i < first + kGeluNodes; ++i) {
+    if (region.node(i).op() == "Erf") erf_input = region.node(i).input(0);
+  }
+  bool has_scale = false, has_one = false, has_half = false;
+  int readers = 0;
+  for (int i = first; i < first + kGeluNodes; ++i) {
+    const sdk::NodeView node = region.node(i);
+    const float scalar = scalar_operand(region, node);
+    readers += reads(node, x) ? 1 : 0;
+    if (node.outputs()[0] == erf_input) {
+      has_scale = (node.op() == "Div" && node.input(0) == x && is_close(scalar, 1.41421356f)) ||
+                  (node.op() == "Mul" && is_close(scalar, 0.70710678f));
+    } else if (node.op() == "Add") {
+      has_one = scalar == 1;
+    } else if (node.op() == "Mul" && scalar == scalar) {
+      has_half = scalar == 0.5f;
+    }
+  }
+  return has_scale && has_one && has_half && readers == 2;
+}
+
+// x * Sigmoid(x) and x * HardSigmoid(x) in two nodes from `first` on.
+std::optional<Eltwise> find_spelt_swish(const sdk::RegionView& region, int first, int x) {
+  if (first + 2 > region.node_count()) return std::nullopt;
+  const sdk::NodeView gate = region.node(first), product = region.node(first + 1);
+  if (gate.input(0) != x || product.op() != "Mul" || !reads(product, x) ||
+      !reads(product, gate.outputs()[0])) {
+    return std::nullopt;
+  }
+  if (gate.op() == "Sigmoid") return Eltwise{algorithm::eltwise_swish, 1, 0};
+  if (gate.op() != "HardSigmoid") return std::nullopt;
+  return Eltwise{algorithm::eltwise_hardswish, gate.get_float("alpha", 0.2f),
+                 gate.get_float("beta", 0.5f)};
+}
+
+// The operand of a binary operator that is not `previous`.
+sdk::ValueView other_operand(const sdk::RegionView& region, const sdk::NodeView& node,
+                             int previous) {
+  const bool is_second = node.input(1) == previous;
+  if (is_second == (node.input(0) == previous)) {
+    throw sdk::Decline(std::string(node.op()) + " does not take the value before it once");
+  }
+  if (is_second && (node.op() == "Sub" || node.op() == "Div")) {
+    throw sdk::Decline(std::string(node.op()) + " takes the value before it second");
+  }
+  return region.value(node.input(is_second ? 0 : 1));
+}
+
+}  // namespace
+
+Chain Chain::after(const sdk::RegionView& region, int main) {
+  return Chain(region, main + 1, region.node(main).outputs()[0]);
+}
+
+Chain Chain::of_input(const sdk::RegionView& region, const sdk::ValueView& input) {
+  return Chain(region, 0, input.index());
+}
+
+Chain::Chain(const sdk::RegionView& region, int first, int previous) {
+  const sdk::ValueView main = region.value(previous);
+  for (int i = first; i < region.node_count(); ++i) {
+    const sdk::NodeView node = region.node(i);
+    Link link{std::nullopt, node.op(), std::nullopt};
+    if (is_spelt_gelu(region, i, previous)) {
+      link.eltwise = Eltwise{algorithm::eltwise_gelu_erf, 0, 0};
+      i += kGeluNodes - 1;
+    } else if (const auto swish = find_spelt_swish(region, i, previous)) {
+      link.eltwise = swish;
+      i += 1;
+    } else if (find_binary(node.op())) {
+      link.operand = other_operand(region, node, previous);
+    } else if (link.eltwise = find_eltwise(node); !link.eltwise || node.input(0) != previous) {
+      throw sdk::Decline("no post-operation for " + std::string(node.op()));
+    }
+    links_.push_back(link);
+    previous = region.node(i).outputs()[0];
+    const sdk::ValueView result = region.value(previous);
+    if (result.rank() != main.rank() || result.count() != main.count()) {
+      throw sdk::Decline(std::string(node.op()) + " widens the value before it");
+    }
+  }
+}
+
+std::optional<Eltwise> Chain::single() const {
+  return links_.size() == 1 ? links_[0].eltwise : std::nullopt;
+}
+
+std::optional<sdk::ValueView> Chain::take_bias(std::int64_t columns) {
+  if (links_.empty() || links_[0].op != "Add") return std::nullopt;
+  const sdk::ValueView operand = *links_[0].operand;
+  const bool is_row = operand.rank() > 0 && operand.dim(operand.rank() - 1) == columns &&
+                      operand.count() == columns;
+  if (!operand.is_constant() || !is_row) return std::nullopt;
+  links_.erase(links_.begin());
+  return operand;
+}
+
+bool Chain::is_matrix_like(std::int64_t count, std::int64_t columns) const {
+  for (const Link& link : links_) {
+    if (!link.operand) continue;
+    const sdk::ValueView& operand = *link.operand;
+    const bool is_row = operand.count() == columns && operand.rank() > 0 &&
+                        operand.dim(operand.rank() - 1) == columns;
+    if (operand.count() != count && operand.count() != 1 && !is_row) return false;
+  }
+  return true;
+}
+
+bool Chain::has_operands() const {
+  for (const Link& link : links_) {
+    if (link.operand) return true;
+  }
+  return false;
+}
+
+dnnl::post_ops Chain::post_ops(const Dims& dims, std::string_view layout, bool adds_in_place) {
+  operands_.clear();
+  added_in_place_.reset();
+  dnnl::post_ops post_ops;
+  for (const Link& link : links_) append(post_ops, link, dims, layout, adds_in_place);
+  return post_ops;
+}
+
+void Chain::append(dnnl::post_ops& post_ops, const Link& link, const Dims& dims,
+                   std::string_view layout, bool adds_in_place) {
+  if (link.eltwise) {
+    post_ops.append_eltwise(link.eltwise->algorithm, link.eltwise->alpha, link.eltwise->beta);
+    return;
+  }
+  const sdk::ValueView operand = *link.operand;
+  const std::string_view op = link.op;
+  if (operand.is_constant() && operand.count() == 1 && op != "Max" && op != "Min") {
+    const float scalar = operand.constant_as<float>()[0];
+    if (op == "Add") post_ops.append_eltwise(algorithm::eltwise_linear, 1, scalar);
+    if (op == "Sub") post_ops.append_eltwise(algorithm::eltwise_linear, 1, -scalar);
+    if (op == "Mul") post_ops.append_eltwise(algorithm::eltwise_linear, scalar, 0);
+    if (op == "Div") post_ops.append_eltwise(algorithm::eltwise_linear, 1 / scalar, 0);
+    return;
+  }
+  const std::int64_t count = sdk::element_count(dims);
+  if (adds_in_place && op == "Add" && operand.count() == count && !added_in_place_) {
+    if (operand.layout() != layout) throw sdk::Decline("the added tensor lies otherwise");
+    post_ops.append_sum();
+    added_in_place_ = operand;
+    return;
+  }
+  // An operand of the output's size, or of one row, may be seen through the extents given.
+  Dims seen = align_rank(dims_of(operand), dims.size());
+  if (operand.count() == count) seen = dims;
+  if (seen.size() > dims.size()) {
+    if (operand.count() != seen.back()) throw sdk::Decline("an operand of higher rank");
+    seen = align_rank({seen.back()}, dims.size());
+  }
+  operands_.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1, operand,
+                       is_dense(operand.layout()) ? describe_dense(seen)
+                                                  : describe(seen, operand.layout())});
+  post_ops.append_binary(*find_binary(op), operands_.back().desc);
+}
+
+void Chain::bind(KernelBuilder& builder) const {
+  for (const Operand& operand : operands_) {
+    builder.bind(operand.argument, operand.value, operand.desc);
+  }
+  if (added_in_place_) builder.copy_first(*added_in_place_);
+}
+
+}  // namespace inlay::onednn

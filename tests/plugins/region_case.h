@@ -1,0 +1,324 @@
+// One region compiled by one plugin and run on random inputs, for the tests of plugins.
+//
+//   PluginBench bench("onednn", 2);
+//   RegionCase c("conv");
+//   const int x = c.input("X", {1, 3, 8, 8}, "acdb");
+//   const int w = c.constant("W", {5, 3, 3, 3});
+//   c.apply("Conv", {x, w}, {1, 5, 6, 6}, conv_attributes(...), "acdb");
+//   const std::vector<float> y = c.run(bench);        // row-major; c.values(x) is what X held
+//
+// run also checks that no input was written and that the padding of a blocked output is zero.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/log.h"
+#include "core/host/plugin_host.h"
+#include "core/run/thread_pool.h"
+
+namespace inlay {
+
+class PluginBench {
+ public:
+  PluginBench(const std::string& plugin, int threads)
+      : pool_(threads),
+        host_(log_, HostOptions{.search_path = {std::string(INLAY_PLUGIN_DIR) + "/" + plugin + ".so"},
+                                .exclude = {},
+                                .threads = threads,
+                                .parallel_for = pool_.parallel_for()}),
+        device_(host_.open_device(plugin)),
+        threads_(threads) {}
+
+  Device& device() { return *device_; }
+  int threads() const { return threads_; }
+  const Manifest& manifest() const { return host_.plugins()[0].manifest; }
+
+ private:
+  NullLog log_;
+  ThreadPool pool_;
+  PluginHost host_;
+  std::shared_ptr<Device> device_;
+  int threads_;
+};
+
+// Where a run's output lies.
+enum class Place { kOwnMemory, kFirstInput };
+
+class RegionCase {
+ public:
+  explicit RegionCase(std::string pattern, unsigned seed = 1) : random_(seed) {
+    region_.pattern = std::move(pattern);
+  }
+
+  int input(const std::string& port, const Shape& shape, const std::string& layout = "") {
+    return add(port, shape, layout, false, random_values(shape));
+  }
+  int input(const std::string& port, const Shape& shape, const std::vector<float>& values) {
+    return add(port, shape, "", false, values);
+  }
+  int constant(const std::string& port, const Shape& shape) {
+    return add(port, shape, "", true, random_values(shape));
+  }
+  int constant(const std::string& port, const Shape& shape, const std::vector<float>& values) {
+    return add(port, shape, "", true, values);
+  }
+
+  // Appends a node and returns its output. The last one appended makes the region's output.
+  int apply(const std::string& op, const std::vector<int>& operands, const Shape& shape,
+            const Attributes& attributes = {}, const std::string& layout = "") {
+    const int output = add("", shape, layout, false, {});
+    const std::size_t dot = op.find('.');
+    region_.nodes.push_back({"", dot == op.npos ? "" : op.substr(0, dot),
+                             dot == op.npos ? op : op.substr(dot + 1), operands, {output}, attributes});
+    return output;
+  }
+
+  const std::vector<float>& values(int value) const { return values_[value]; }
+  const Shape& shape(int value) const { return region_.values[value].type.shape; }
+
+  // Compiles; null with the reason in *declined if the plugin declined.
+  std::unique_ptr<Program> compile(PluginBench& bench, std::string* declined) {
+    finish();
+    return bench.device().compile(region_, CompileOptions{.thread_cap = bench.threads()}, declined);
+  }
+
+  std::string reason_declined(PluginBench& bench) {
+    std::string reason;
+    return compile(bench, &reason) ? "" : reason;
+  }
+
+  std::vector<float> run(PluginBench& bench) {
+    std::string reason;
+    const std::unique_ptr<Program> program = compile(bench, &reason);
+    if (!program) {
+      ADD_FAILURE() << region_.pattern << " declined: " << reason;
+      return {};
+    }
+    return run(*program);
+  }
+
+  // Runs a compiled program in memory of its own; may be called from several threads at once.
+  std::vector<float> run(Program& program, Place place = Place::kOwnMemory) const {
+    Memory workspace(program.workspace_bytes());
+    const std::unique_ptr<Instance> instance =
+        program.instantiate(program.workspace_bytes() > 0 ? workspace.data() : nullptr);
+    std::vector<Memory> inputs;
+    std::vector<HostTensor> input_tensors;
+    for (const int index : region_.inputs) inputs.push_back(laid_out(index));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const RegionValue& value = region_.values[region_.inputs[i]];
+      input_tensors.push_back({&value.type, &value.layout, inputs[i].data()});
+    }
+    const RegionValue& result = region_.values[region_.outputs[0]];
+    Memory output(result.layout.size_bytes(result.type));
+    std::fill(output.floats().begin(), output.floats().end(), 1e30f);
+    const bool is_in_place = place == Place::kFirstInput;
+    const HostTensor output_tensor{&result.type, &result.layout, is_in_place ? inputs[0].data() : output.data()};
+    instance->bind(input_tensors, {&output_tensor, 1});
+    instance->run();
+    if (is_in_place) return row_major(result, inputs[0]);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      EXPECT_EQ(std::memcmp(inputs[i].data(), laid_out(region_.inputs[i]).data(), inputs[i].size_bytes()), 0)
+          << "input " << i << " was written";
+    }
+    return row_major(result, output);
+  }
+
+ private:
+  // 64-byte aligned, as the host's memory is.
+  class Memory {
+   public:
+    explicit Memory(std::size_t size_bytes)
+        : size_bytes_(size_bytes),
+          data_(static_cast<std::byte*>(std::aligned_alloc(64, (size_bytes + 127) / 64 * 64)), std::free) {}
+    std::byte* data() const { return data_.get(); }
+    std::size_t size_bytes() const { return size_bytes_; }
+    std::span<float> floats() const {
+      return {reinterpret_cast<float*>(data_.get()), size_bytes_ / sizeof(float)};
+    }
+
+   private:
+    std::size_t size_bytes_;
+    std::unique_ptr<std::byte, void (*)(void*)> data_;
+  };
+
+  std::vector<float> random_values(const Shape& shape) {
+    std::uniform_real_distribution<float> distribution(-1, 1);
+    std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
+    for (float& value : values) value = distribution(random_);
+    return values;
+  }
+
+  int add(const std::string& port, const Shape& shape, const std::string& layout, bool is_constant,
+          const std::vector<float>& values) {
+    const int rank = static_cast<int>(shape.size());
+    RegionValue value{"v" + std::to_string(values_.size()), port, {DType::kF32, shape},
+                      layout.empty() ? Layout::dense(rank) : parse_layout(layout).value(), is_constant, {}};
+    if (is_constant) value.constant = Tensor::from<float>(shape, values);
+    region_.values.push_back(value);
+    values_.push_back(values);
+    return static_cast<int>(values_.size()) - 1;
+  }
+
+  void finish() {
+    std::set<int> made, seen;
+    region_.inputs.clear();
+    for (const RegionNode& node : region_.nodes) {
+      for (const int index : node.inputs) {
+        if (index < 0 || region_.values[index].is_constant || made.contains(index)) continue;
+        if (seen.insert(index).second) region_.inputs.push_back(index);
+      }
+      made.insert(node.outputs[0]);
+    }
+    region_.outputs = {region_.nodes.back().outputs[0]};
+    region_.values[region_.outputs[0]].port = "out";
+  }
+
+  Memory laid_out(int index) const {
+    const RegionValue& value = region_.values[index];
+    Memory memory(value.layout.size_bytes(value.type));
+    convert_layout(value.type, Layout::dense(value.layout.rank()),
+                   reinterpret_cast<const std::byte*>(values_[index].data()), value.layout, memory.data());
+    return memory;
+  }
+
+  static std::vector<float> row_major(const RegionValue& value, const Memory& memory) {
+    const Layout dense = Layout::dense(value.layout.rank());
+    std::vector<float> result(static_cast<std::size_t>(element_count(value.type.shape)));
+    convert_layout(value.type, value.layout, memory.data(), dense, reinterpret_cast<std::byte*>(result.data()));
+    Memory again(memory.size_bytes());
+    convert_layout(value.type, dense, reinterpret_cast<const std::byte*>(result.data()), value.layout,
+                   again.data());
+    EXPECT_EQ(std::memcmp(again.data(), memory.data(), memory.size_bytes()), 0)
+        << "the padding of " << value.layout.text() << " is not zero";
+    return result;
+  }
+
+  std::mt19937 random_;
+  Region region_;
+  std::vector<std::vector<float>> values_;  // row-major; empty for what nodes make
+};
+
+// What a test expects, and how far off each element may be.
+struct Expected {
+  std::vector<double> values;
+  std::vector<double> bounds;
+
+  // Applies `function`, whose slope is at most `slope`, computed with at most `error` of its own.
+  template <typename Function>
+  Expected map(const Function& function, double slope = 1.2, double error = 1e-6) const {
+    Expected mapped = *this;
+    for (double& value : mapped.values) value = function(value);
+    for (double& bound : mapped.bounds) bound = bound * slope + error;
+    return mapped;
+  }
+
+  Expected plus(const std::vector<float>& other) const {
+    Expected sum = *this;
+    for (std::size_t i = 0; i < sum.values.size(); ++i) {
+      const double addend = other[i % other.size()];  // whole, or one row, or one element
+      sum.values[i] += addend;
+      // One more rounding of the sum.
+      sum.bounds[i] += std::ldexp(std::abs(sum.values[i]) + std::abs(addend), -23);
+    }
+    return sum;
+  }
+};
+
+inline void expect_near(const std::vector<float>& found, const Expected& expected) {
+  ASSERT_EQ(found.size(), expected.values.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_NEAR(found[i], expected.values[i], expected.bounds[i]) << "element " << i;
+  }
+}
+
+// y = Σ a·b over K products may be 2·K·2⁻²⁴·Σ|a·b| off (Higham, Accuracy and Stability of Numerical Algorithms, 3.1,
+// with a factor of two for the order of summation and the bias).
+inline double product_bound(std::int64_t terms, double magnitude) {
+  return std::ldexp(2.0 * static_cast<double>(terms + 1) * magnitude, -24);
+}
+
+struct ConvShape {
+  std::int64_t n, c, h, w, o, kernel_h, kernel_w;
+  std::int64_t group = 1;
+  std::vector<std::int64_t> strides{1, 1}, dilations{1, 1}, pads{0, 0, 0, 0};
+
+  std::int64_t out_h() const {
+    return (h + pads[0] + pads[2] - (kernel_h - 1) * dilations[0] - 1) / strides[0] + 1;
+  }
+  std::int64_t out_w() const {
+    return (w + pads[1] + pads[3] - (kernel_w - 1) * dilations[1] - 1) / strides[1] + 1;
+  }
+  Shape input() const { return {n, c, h, w}; }
+  Shape weights() const { return {o, c / group, kernel_h, kernel_w}; }
+  Shape output() const { return {n, o, out_h(), out_w()}; }
+  Attributes attributes() const {
+    return {{"kernel_shape", std::vector<std::int64_t>{kernel_h, kernel_w}},
+            {"strides", strides},
+            {"dilations", dilations},
+            {"pads", pads},
+            {"group", group}};
+  }
+};
+
+// The definition, in doubles. `bias` may be empty.
+inline Expected expected_conv(const ConvShape& s, const std::vector<float>& x, const std::vector<float>& weights,
+                              const std::vector<float>& bias) {
+  Expected result;
+  const std::int64_t in_group = s.c / s.group, out_group = s.o / s.group;
+  for (std::int64_t n = 0; n < s.n; ++n)
+    for (std::int64_t o = 0; o < s.o; ++o)
+      for (std::int64_t y = 0; y < s.out_h(); ++y)
+        for (std::int64_t z = 0; z < s.out_w(); ++z) {
+          double sum = bias.empty() ? 0 : bias[o], magnitude = std::abs(sum);
+          for (std::int64_t c = 0; c < in_group; ++c)
+            for (std::int64_t i = 0; i < s.kernel_h; ++i)
+              for (std::int64_t j = 0; j < s.kernel_w; ++j) {
+                const std::int64_t row = y * s.strides[0] - s.pads[0] + i * s.dilations[0];
+                const std::int64_t column = z * s.strides[1] - s.pads[1] + j * s.dilations[1];
+                if (row < 0 || row >= s.h || column < 0 || column >= s.w) continue;
+                const std::int64_t channel = o / out_group * in_group + c;
+                const double product =
+                    double{x[((n * s.c + channel) * s.h + row) * s.w + column]} *
+                    weights[((o * in_group + c) * s.kernel_h + i) * s.kernel_w + j];
+                sum += product;
+                magnitude += std::abs(product);
+              }
+          result.values.push_back(sum);
+          result.bounds.push_back(product_bound(in_group * s.kernel_h * s.kernel_w, magnitude));
+        }
+  return result;
+}
+
+// a: [batch, m, k], b: [batch, k, n]; a batch of b may be 1.
+inline Expected expected_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                                 const std::vector<float>& a, const std::vector<float>& b) {
+  Expected result;
+  const bool shares_b = static_cast<std::int64_t>(b.size()) == k * n;
+  for (std::int64_t s = 0; s < batch; ++s)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0, magnitude = 0;
+        for (std::int64_t l = 0; l < k; ++l) {
+          const double product =
+              double{a[(s * m + i) * k + l]} * b[((shares_b ? 0 : s) * k + l) * n + j];
+          sum += product;
+          magnitude += std::abs(product);
+        }
+        result.values.push_back(sum);
+        result.bounds.push_back(product_bound(k, magnitude));
+      }
+  return result;
+}
+
+}  // namespace inlay
