@@ -89,7 +89,7 @@ std::optional<TensorType> parse_type(std::string_view text) {
 }
 
 void refuse(const std::string& source, const std::string& where, const std::string& what) {
-  throw Error(Code::kCorrupt, fmt::format("{}: {}: {}", source, where, what));
+  throw Error(Code::kCorrupt, fmt::format("{}: {}{}{}", source, where, where.empty() ? "" : ": ", what));
 }
 
 }  // namespace inlay

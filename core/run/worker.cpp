@@ -54,6 +54,7 @@ class Worker {
     if (what == "hello") return hello(json);
     if (!host_) throw Error(Code::kInvalidArgument, "worker: expected hello first");
     if (what == "measure") return measure_plan(json, request);
+    if (what == "measure_pair") return measure_pair_of_plans(json, request);
     if (what == "check") return check(json, request);
     if (what == "outputs") return outputs(json, request, reply);
     throw Error(Code::kInvalidArgument, fmt::format("worker: unknown request '{}'", what));
@@ -97,6 +98,17 @@ class Worker {
         random_inputs(loaded.plan, json.at("seed").get<std::uint64_t>(),
                       max_values_from(json.at("max_values")));
     return to_json(measure(*loaded.executor, inputs, measure_options_from(json.at("options"))));
+  }
+
+  Json measure_pair_of_plans(const Json& json, const Message& request) {
+    const Json& plans = json.at("plans");
+    const Loaded first = load(plans.at(0), request, 0);
+    const Loaded second = load(plans.at(1), request, 1);
+    const std::vector<Tensor> inputs =
+        random_inputs(first.plan, json.at("seed").get<std::uint64_t>(),
+                      max_values_from(json.at("max_values")));
+    return to_json(measure_pair(*first.executor, *second.executor, inputs,
+                                pair_options_from(json.at("options"))));
   }
 
   Json check(const Json& json, const Message& request) {

@@ -127,6 +127,21 @@ WorkerResult<Stats> WorkerClient::measure(const Plan& plan, const Weights& weigh
                      [](const Reply& reply) { return stats_from(reply.ok); });
 }
 
+WorkerResult<PairStats> WorkerClient::measure_pair(const PlanView& first, const PlanView& second,
+                                                   const PairRequest& request,
+                                                   std::chrono::milliseconds deadline) {
+  const Json json = {{"do", "measure_pair"},
+                     {"plans", {to_text(first.plan), to_text(second.plan)}},
+                     {"seed", request.seed},
+                     {"max_values", to_json(request.max_values)},
+                     {"options", to_json(request.options)}};
+  std::vector<Descriptor> files;
+  files.push_back(to_memory_file(first.weights.tensors));
+  files.push_back(to_memory_file(second.weights.tensors));
+  return read<PairStats>(state_->request(json, std::move(files), Clock::now() + deadline),
+                         [](const Reply& reply) { return pair_stats_from(reply.ok); });
+}
+
 WorkerResult<std::vector<OutputComparison>> WorkerClient::check(
     const PlanView& candidate, const PlanView& reference, const std::optional<PlanView>& magnitude,
     const CheckRequest& request, std::chrono::milliseconds deadline) {

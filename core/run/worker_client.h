@@ -24,6 +24,7 @@
 #include "core/plan/weights.h"
 #include "core/run/compare.h"
 #include "core/run/measure.h"
+#include "core/run/measure_pair.h"
 #include "core/run/random_inputs.h"
 
 namespace inlay {
@@ -69,6 +70,12 @@ struct PlanView {
   const Weights& weights;
 };
 
+struct PairRequest {
+  std::uint64_t seed = 1;
+  MaxValues max_values;
+  PairOptions options;
+};
+
 struct CheckRequest {
   std::vector<std::uint64_t> seeds = {1};
   MaxValues max_values;
@@ -93,6 +100,11 @@ class WorkerClient {
 
   WorkerResult<Stats> measure(const Plan& plan, const Weights& weights,
                               const MeasureRequest& request, std::chrono::milliseconds deadline);
+
+  // Two plans against each other, in one process, on the same random inputs.
+  WorkerResult<PairStats> measure_pair(const PlanView& first, const PlanView& second,
+                                       const PairRequest& request,
+                                       std::chrono::milliseconds deadline);
 
   // Runs both plans on the same random inputs, which they must have in common, and compares the outputs. `magnitude`:
   // a plan whose outputs, on the absolute values of the inputs, are the M of compare.h.

@@ -44,6 +44,33 @@ MeasureOptions measure_options_from(const Json& json) {
           bits_value(json.at("target")), bits_value(json.at("give_up"))};
 }
 
+Json to_json(const PairStats& stats) {
+  return {{"first", to_json(stats.first)},
+          {"second", to_json(stats.second)},
+          {"log_ratio", bits_json(stats.log_ratio)},
+          {"low", bits_json(stats.log_ratio_low)},
+          {"high", bits_json(stats.log_ratio_high)},
+          {"pairs", stats.pairs}};
+}
+
+PairStats pair_stats_from(const Json& json) {
+  return {stats_from(json.at("first")),        stats_from(json.at("second")),
+          bits_value(json.at("log_ratio")),    bits_value(json.at("low")),
+          bits_value(json.at("high")),         json.at("pairs").get<int>()};
+}
+
+Json to_json(const PairOptions& options) {
+  return {{"min_pairs", options.min_pairs},
+          {"max_pairs", options.max_pairs},
+          {"max_seconds", bits_json(options.max_seconds)},
+          {"target", bits_json(options.target_width)}};
+}
+
+PairOptions pair_options_from(const Json& json) {
+  return {json.at("min_pairs").get<int>(), json.at("max_pairs").get<int>(),
+          bits_value(json.at("max_seconds")), bits_value(json.at("target"))};
+}
+
 Json to_json(const MaxValues& max_values) {
   Json json = Json::array();
   for (const auto& [input, value] : max_values) json.push_back({input, value});

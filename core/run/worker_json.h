@@ -1,14 +1,15 @@
 // The worker protocol: what each message's text says. Private to core/run.
 //
-// Request  {"do": hello | measure | check | outputs, …}; hello comes first and carries kProtocol. End: the socket closes.
+// Request  {"do": hello | measure | measure_pair | check | outputs, …}; hello comes first and carries kProtocol. End: the socket closes.
 // Reply    {"ok": {…}} or {"declined": reason} or {"failed": reason}.
-// Files    measure: weights. check: weights of each plan, in order. outputs: weights, inputs; its reply: outputs.
+// Files    measure: weights. measure_pair, check: weights of each plan, in order. outputs: weights, inputs; its reply: outputs.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
 #include "core/run/compare.h"
 #include "core/run/measure.h"
+#include "core/run/measure_pair.h"
 #include "core/run/random_inputs.h"
 
 namespace inlay {
@@ -24,11 +25,15 @@ double bits_value(const Json& json);
 
 Json to_json(const Stats& stats);
 Json to_json(const MeasureOptions& options);
+Json to_json(const PairStats& stats);
+Json to_json(const PairOptions& options);
 Json to_json(const MaxValues& max_values);
 Json to_json(const Tolerance& tolerance);
 Json to_json(const Comparison& comparison);
 Stats stats_from(const Json& json);
 MeasureOptions measure_options_from(const Json& json);
+PairStats pair_stats_from(const Json& json);
+PairOptions pair_options_from(const Json& json);
 MaxValues max_values_from(const Json& json);
 Tolerance tolerance_from(const Json& json);
 Comparison comparison_from(const Json& json);

@@ -1,0 +1,78 @@
+#include "core/plan/weights.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+
+namespace inlay {
+namespace {
+
+class WeightsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    builder_.add("a", Tensor::from<float>({3}, {1, 2, 3}));
+    builder_.add("b", Tensor::from<std::int64_t>({2, 1}, {4, 5}));
+    builder_.add("empty", Tensor::from<float>({0}, {}));
+    builder_.add("c", Tensor::from<float>({}, {6}));
+    write_weights(path_, builder_.constants(), builder_.weights());
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  void expect_corrupt(const std::string& part) const {
+    try {
+      open_weights(path_, builder_.constants());
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kCorrupt);
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  }
+
+  const std::filesystem::path path_ = "weights_test.weights";
+  WeightsBuilder builder_;
+};
+
+TEST_F(WeightsTest, ComeBackAsWritten) {
+  const Weights weights = open_weights(path_, builder_.constants());
+  EXPECT_EQ(weights.tensors, builder_.weights().tensors);
+  for (const Tensor& tensor : weights.tensors) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.data()) % 64, 0u);
+  }
+}
+
+TEST_F(WeightsTest, StoreEqualBytesOnce) {
+  EXPECT_EQ(builder_.add("again", Tensor::from<float>({3}, {1, 2, 3})), 0);
+  EXPECT_EQ(builder_.add("reshaped", Tensor::from<float>({3, 1}, {1, 2, 3})), 4);
+}
+
+TEST_F(WeightsTest, NameTheConstantWhoseBytesChanged) {
+  std::string bytes = read_text(path_);
+  bytes[builder_.constants()[1].offset_bytes] ^= 1;
+  write_file(path_, bytes);
+  expect_corrupt("constant 'b'");
+}
+
+TEST_F(WeightsTest, NameTheConstantThatIsCutOff) {
+  const std::string bytes = read_text(path_);
+  write_file(path_, std::string_view(bytes).substr(0, bytes.size() - 1));
+  expect_corrupt("constant 'c'");
+  write_file(path_, "");
+  expect_corrupt("constant 'a'");
+}
+
+TEST_F(WeightsTest, RefuseAFileThatIsTooLong) {
+  write_file(path_, read_text(path_) + "x");
+  expect_corrupt("the file has");
+}
+
+TEST_F(WeightsTest, SayThatTheFileIsMissing) {
+  try {
+    open_weights("no_such.weights", builder_.constants());
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kNotFound);
+  }
+}
+
+}  // namespace
+}  // namespace inlay

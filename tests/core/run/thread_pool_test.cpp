@@ -1,0 +1,97 @@
+#include "core/run/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace inlay {
+namespace {
+
+// Calls function(i) for each index through the C-shaped interface.
+template <typename Function>
+void for_each_index(const ParallelFor& parallel_for, std::int64_t count, const Function& function) {
+  parallel_for(
+      count,
+      [](void* argument, std::int64_t i) { (*static_cast<const Function*>(argument))(i); },
+      const_cast<Function*>(&function));
+}
+
+TEST(ThreadPool, CallsTheBodyOncePerIndex) {
+  ThreadPool pool(4);
+  const ParallelFor parallel_for = pool.parallel_for();
+  for (const std::int64_t count : {0, 1, 2, 3, 1000}) {
+    std::vector<std::atomic<int>> calls(static_cast<std::size_t>(count));
+    for_each_index(parallel_for, count, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
+    for (const auto& c : calls) EXPECT_EQ(c, 1);
+  }
+}
+
+TEST(ThreadPool, UsesNoMoreThreadsThanItsCap) {
+  ThreadPool pool(3);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  for_each_index(pool.parallel_for(), 300, [&](std::int64_t) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  });
+  EXPECT_LE(threads.size(), 3u);
+  EXPECT_EQ(pool.threads(), 3);
+}
+
+TEST(ThreadPool, OfOneThreadWorksOnTheCaller) {
+  ThreadPool pool(1);
+  for_each_index(pool.parallel_for(), 50, [caller = std::this_thread::get_id()](std::int64_t) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+  });
+}
+
+TEST(ThreadPool, CanBeUsedFromInsideItself) {
+  ThreadPool pool(3);
+  const ParallelFor parallel_for = pool.parallel_for();
+  std::atomic<int> calls = 0;
+  for_each_index(parallel_for, 20, [&](std::int64_t) {
+    for_each_index(parallel_for, 20, [&](std::int64_t) { ++calls; });
+  });
+  EXPECT_EQ(calls, 400);
+}
+
+TEST(ThreadPool, ServesSeveralCallersAtOnce) {
+  ThreadPool pool(2);
+  const ParallelFor parallel_for = pool.parallel_for();
+  std::atomic<int> calls = 0;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int repeat = 0; repeat < 50; ++repeat) {
+        for_each_index(parallel_for, 20, [&](std::int64_t) { ++calls; });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(calls, 4 * 50 * 20);
+}
+
+TEST(ThreadPool, ExecutesAFunction) {
+  ThreadPool pool(2);
+  int value = 0;
+  pool.execute([](void* argument) { *static_cast<int*>(argument) = 7; }, &value);
+  EXPECT_EQ(value, 7);
+}
+
+TEST(ThreadPool, RefusesNoThreads) { EXPECT_THROW(ThreadPool(0), Error); }
+
+TEST(AvailableThreads, IsAtLeastOneAndAtMostTheProcessors) {
+  EXPECT_GE(available_threads(), 1);
+  EXPECT_LE(available_threads(), static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+}  // namespace inlay
