@@ -56,7 +56,4 @@ class PlanBuilder {
   std::vector<std::vector<std::pair<int, int>>> step_aliases_;    // per step
 };
 
-// The region that converts a value's layout: one inlay.Convert node.
-Region conversion_region(const TensorType& type, const Layout& from, const Layout& to);
-
 }  // namespace inlay

@@ -54,12 +54,12 @@ Region single_node(const Region& region, const RegionNode& node) {
 }  // namespace
 
 Lowered lower_region(const Region& region, const std::string& plugin, PluginHost& host,
-                     Boundary boundary) {
+                     EdgeLayout edges) {
   PlanBuilder builder(host);
   std::vector<int> inputs;
   for (std::size_t i = 0; i < region.inputs.size(); ++i) {
     const RegionValue& value = region.values[at(region.inputs[i])];
-    const Layout given = boundary == Boundary::kDense ? dense(value.type) : value.layout;
+    const Layout given = edges == EdgeLayout::kDense ? dense(value.type) : value.layout;
     const int input = builder.add_input(port_name("in", i), value.type, given);
     inputs.push_back(builder.converted(input, value.layout, /*plugin=*/""));
   }
@@ -73,7 +73,7 @@ Lowered lower_region(const Region& region, const std::string& plugin, PluginHost
   builder.add_run(region, plugin, std::move(inputs), outputs, std::move(names));
   for (const int output : outputs) {
     const Layout wanted =
-        boundary == Boundary::kDense ? dense(builder.value(output).type) : builder.value(output).layout;
+        edges == EdgeLayout::kDense ? dense(builder.value(output).type) : builder.value(output).layout;
     builder.add_output(builder.converted(output, wanted, /*plugin=*/""));
   }
   return builder.finish(summary(region), region_hash(region, /*with_constants=*/true).hex());

@@ -63,7 +63,7 @@ TEST_F(RegionPlan, DenseBoundaryConvertsOnTheWayInAndOut) {
   const Plan as_region = lower_region(region, "reference", host_).plan;
   EXPECT_EQ(as_region.steps.size(), 1u);
   EXPECT_EQ(as_region.values[static_cast<std::size_t>(as_region.inputs[0])].layout, blocked);
-  const Plan checked = lower_region(region, "reference", host_, Boundary::kDense).plan;
+  const Plan checked = lower_region(region, "reference", host_, EdgeLayout::kDense).plan;
   EXPECT_EQ(checked.steps.size(), 3u);
   EXPECT_EQ(checked.values[static_cast<std::size_t>(checked.inputs[0])].layout, dense);
   EXPECT_EQ(checked.values[static_cast<std::size_t>(checked.outputs[0])].layout, dense);
