@@ -132,12 +132,14 @@ std::optional<Layout> parse_layout(std::string_view text) {
   }
   if (layout.order_.empty() || wants_block.size() != layout.order_.size()) return std::nullopt;
   while (i < text.size()) {
+    constexpr std::size_t kMaxDigits = 4;  // a block is a vector register or a cache tile
     std::int64_t size = 0;
     std::size_t digits = 0;
-    for (; i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])); ++i, ++digits) {
+    for (; i < text.size() && digits <= kMaxDigits &&
+           std::isdigit(static_cast<unsigned char>(text[i]));
+         ++i, ++digits) {
       size = size * 10 + (text[i] - '0');
     }
-    constexpr std::size_t kMaxDigits = 4;  // a block is a vector register or a cache tile
     if (digits == 0 || digits > kMaxDigits || size < 2 || i == text.size()) return std::nullopt;
     const int dim = text[i++] - 'a';
     if (dim < 0 || static_cast<std::size_t>(dim) >= wants_block.size() ||
