@@ -71,7 +71,8 @@ bool is_close(float a, float b) { return std::abs(a - b) <= 1e-5f * std::abs(b);
 
 constexpr int kGeluNodes = 5;
 
-// x * 0.5 * (1 + erf(x / sqrt 2)) over the nodes from `first` on, in whichever order the products are taken.
+// x * 0.5 * (1 + erf(x / sqrt 2)) over the nodes from `first` on, in whichever order the products
+// are taken.
 bool is_spelt_gelu(const sdk::RegionView& region, int first, int x) {
   if (first + kGeluNodes > region.node_count()) return false;
   int erf_input = -1;
@@ -228,9 +229,9 @@ void Chain::append(dnnl::post_ops& post_ops, const Link& link, const Dims& dims,
     if (operand.count() != seen.back()) throw sdk::Decline("an operand of higher rank");
     seen = align_rank({seen.back()}, dims.size());
   }
-  operands_.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1, operand,
-                       is_dense(operand.layout()) ? describe_dense(seen)
-                                                  : describe(seen, operand.layout())});
+  operands_.push_back(
+      {DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1, operand,
+       is_dense(operand.layout()) ? describe_dense(seen) : describe(seen, operand.layout())});
   post_ops.append_binary(*find_binary(op), operands_.back().desc);
 }
 

@@ -1,5 +1,6 @@
-// The operators that follow a region's main one, each applied to the value of the one before, as oneDNN's post-operations.
-// Swish, hard swish and GELU are also known when they are spelt out in several operators.
+// The operators that follow a region's main one, each applied to the value of the one before, as
+// oneDNN's post-operations. Swish, hard swish and GELU are also known when they are spelt out in
+// several operators.
 //
 //   Chain chain = Chain::after(region, 0);       // what follows node 0
 //   dnnl::post_ops post_ops = chain.post_ops(dims_of(y), y.layout());
@@ -41,14 +42,16 @@ class Chain {
   // The chain's elementwise operation, if it is just one.
   std::optional<Eltwise> single() const;
 
-  // If the chain starts with the Add of a constant vector along the last axis, removes it and returns it.
+  // If the chain starts with the Add of a constant vector along the last axis, removes it and
+  // returns it.
   std::optional<sdk::ValueView> take_bias(std::int64_t columns);
 
-  // True if every operand has as many elements as the output or is one row, so that the output may be seen as a matrix.
+  // True if every operand has as many elements as the output or is one row, so that the output may
+  // be seen as a matrix.
   bool is_matrix_like(std::int64_t count, std::int64_t columns) const;
 
-  // For an output of these extents and this layout (the region's own output, or the same bytes seen otherwise). With
-  // `adds_in_place` an Add of a whole tensor expects it in the output's memory.
+  // For an output of these extents and this layout (the region's own output, or the same bytes seen
+  // otherwise). With `adds_in_place` an Add of a whole tensor expects it in the output's memory.
   dnnl::post_ops post_ops(const Dims& dims, std::string_view layout, bool adds_in_place = false);
 
   // After post_ops: binds what it appended.

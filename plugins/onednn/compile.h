@@ -1,5 +1,5 @@
-// One function per family of operators. Each makes the kernel of a region whose main operator is of that family.
-// throws  Decline; dnnl::error where oneDNN refuses
+// One function per family of operators. Each makes the kernel of a region whose main operator is of
+// that family. throws  Decline; dnnl::error where oneDNN refuses
 #pragma once
 
 #include <memory>

@@ -84,9 +84,7 @@ Convolution read_convolution(const sdk::RegionView& region) {
   return {node, region.value(node.input(0)), weights, region.output(0), bias, geometry, plain};
 }
 
-Desc bias_desc(const Convolution& c) {
-  return c.bias ? describe_dense(dims_of(*c.bias)) : Desc();
-}
+Desc bias_desc(const Convolution& c) { return c.bias ? describe_dense(dims_of(*c.bias)) : Desc(); }
 
 convolution_forward::primitive_desc describe_forward(const Convolution& c,
                                                      const dnnl::engine& engine,

@@ -1,4 +1,5 @@
-// Elementwise operators: one operand, two with broadcasting, and the two that oneDNN would compute wrongly for NaN.
+// Elementwise operators: one operand, two with broadcasting, and the two that oneDNN would compute
+// wrongly for NaN.
 
 #include <cstring>
 #include <limits>
@@ -13,8 +14,8 @@ using dnnl::eltwise_forward;
 
 namespace {
 
-// Relu and Clip. oneDNN's turn NaN into a bound; here it stays NaN, as ONNX says. Layouts do not matter as long as the
-// padding's zeros stay zeros.
+// Relu and Clip. oneDNN's turn NaN into a bound; here it stays NaN, as ONNX says. Layouts do not
+// matter as long as the padding's zeros stay zeros.
 class ClipKernel : public sdk::Kernel {
  public:
   ClipKernel(float low, float high) : low_(low), high_(high) {}
@@ -54,7 +55,8 @@ std::unique_ptr<sdk::Kernel> compile_clip(const sdk::RegionView& region) {
   const sdk::ValueView x = region.value(node.input(0));
   if (x.layout() != region.output(0).layout()) throw sdk::Decline("Clip: layouts differ");
   const bool keeps_zero = low <= 0 && high >= 0;
-  if (!keeps_zero && describe(x).get_size() != static_cast<std::size_t>(x.count()) * sizeof(float)) {
+  if (!keeps_zero &&
+      describe(x).get_size() != static_cast<std::size_t>(x.count()) * sizeof(float)) {
     throw sdk::Decline("Clip: the padding of a blocked layout would not stay zero");
   }
   return std::make_unique<ClipKernel>(low, high);

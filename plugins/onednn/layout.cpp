@@ -67,9 +67,7 @@ Desc describe(const Dims& dims, std::string_view layout) {
 
 Desc describe(const sdk::ValueView& value) { return describe(dims_of(value), value.layout()); }
 
-Dims dims_of(const sdk::ValueView& value) {
-  return Dims(value.dims().begin(), value.dims().end());
-}
+Dims dims_of(const sdk::ValueView& value) { return Dims(value.dims().begin(), value.dims().end()); }
 
 bool is_dense(std::string_view layout) {
   if (layout == "scalar") return true;

@@ -1,5 +1,5 @@
-// oneDNN's memory descriptors for Inlay's values. Both write layouts the same way, so the region's layouts are kept to the
-// byte.
+// oneDNN's memory descriptors for Inlay's values. Both write layouts the same way, so the region's
+// layouts are kept to the byte.
 //
 //   const dnnl::memory::desc source = describe(region.port("X"));
 #pragma once
@@ -15,8 +15,8 @@ namespace inlay::onednn {
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 
-// f32 of these extents in a layout such as "abcd", "acdb" or "aBcd16b". A scalar becomes a vector of one.
-// throws  Decline for a layout that oneDNN has no name for
+// f32 of these extents in a layout such as "abcd", "acdb" or "aBcd16b". A scalar becomes a vector
+// of one. throws  Decline for a layout that oneDNN has no name for
 Desc describe(const Dims& dims, std::string_view layout);
 Desc describe(const sdk::ValueView& value);
 

@@ -1,4 +1,5 @@
-// Gemm and MatMul, with transposed operands, bias, scaling, masks, residuals and activations inside the primitive.
+// Gemm and MatMul, with transposed operands, bias, scaling, masks, residuals and activations inside
+// the primitive.
 
 #include <algorithm>
 #include <numeric>
@@ -28,7 +29,8 @@ Operand plain_operand(const sdk::ValueView& value) {
   return {value, dims, row_major_strides(dims)};
 }
 
-// The value that `index` names, or, where a Transpose in the region makes it, what that reads, seen transposed.
+// The value that `index` names, or, where a Transpose in the region makes it, what that reads, seen
+// transposed.
 Operand read_operand(const sdk::RegionView& region, int index) {
   for (int i = 0; i < region.node_count(); ++i) {
     const sdk::NodeView node = region.node(i);
@@ -57,9 +59,7 @@ void align_operand(Operand& operand, std::size_t rank) {
   }
 }
 
-bool is_plain(const Operand& operand) {
-  return operand.strides == row_major_strides(operand.dims);
-}
+bool is_plain(const Operand& operand) { return operand.strides == row_major_strides(operand.dims); }
 
 // [b..., m, k] over plain bytes as [b*m, k].
 void flatten(Operand& operand) {
@@ -116,10 +116,9 @@ std::unique_ptr<sdk::Kernel> compile_matmul(const sdk::RegionView& region) {
   Chain chain = Chain::after(region, main);
   const Product p = read_product(region, main, chain);
   const Desc target = describe_dense(p.out_dims);
-  const Desc weights =
-      p.b.value.is_constant()
-          ? Desc(p.b.dims, memory::data_type::f32, memory::format_tag::any)
-          : p.b.desc();
+  const Desc weights = p.b.value.is_constant()
+                           ? Desc(p.b.dims, memory::data_type::f32, memory::format_tag::any)
+                           : p.b.desc();
   Dims bias_dims(p.out_dims.size(), 1);
   bias_dims.back() = p.out_dims.back();
   const Desc bias = p.bias ? describe_dense(bias_dims) : Desc();

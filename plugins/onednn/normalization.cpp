@@ -15,9 +15,9 @@ std::unique_ptr<sdk::Kernel> compile_softmax(const sdk::RegionView& region) {
   KernelBuilder builder(region);
   const sdk::ValueView x = region.value(node.input(0)), y = region.output(0);
   const softmax_forward::primitive_desc descriptor(
-      builder.engine(), dnnl::prop_kind::forward_inference,
-      dnnl::algorithm::softmax_accurate, describe(x), describe(y),
-      static_cast<int>(node.get_int("axis", x.rank() - 1)), make_attributes());
+      builder.engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate,
+      describe(x), describe(y), static_cast<int>(node.get_int("axis", x.rank() - 1)),
+      make_attributes());
   builder.bind(DNNL_ARG_SRC, x, describe(x));
   builder.bind(DNNL_ARG_DST, y, describe(y));
   return builder.build(softmax_forward(descriptor), descriptor.scratchpad_desc());

@@ -1,4 +1,5 @@
-// Backend on oneDNN 3: f32 primitives of its CPU engine. They run on oneTBB, which the host bounds for the process.
+// Backend on oneDNN 3: f32 primitives of its CPU engine. They run on oneTBB, which the host bounds
+// for the process.
 
 #include <array>
 #include <new>
@@ -56,8 +57,7 @@ std::unique_ptr<sdk::Kernel> compile(const sdk::RegionView& region, const sdk::C
 }  // namespace
 }  // namespace inlay::onednn
 
-INLAY_PLUGIN((inlay::sdk::PluginInfo{.name = "onednn",
-                                     .version = "1.0",
-                                     .library = "oneDNN 3.2",
-                                     .threads = "host-pool"}),
-             inlay::onednn::kPatterns, inlay::onednn::compile);
+INLAY_PLUGIN(
+    (inlay::sdk::PluginInfo{
+        .name = "onednn", .version = "1.0", .library = "oneDNN 3.2", .threads = "host-pool"}),
+    inlay::onednn::kPatterns, inlay::onednn::compile);

@@ -28,8 +28,8 @@ Window whole_image(const sdk::ValueView& x) {
   return w;
 }
 
-// Sets the padding at the end to what the output's extent implies; with ceil_mode that is more than the node says, else
-// it may be less. Padding that counts in an average must stay as it is.
+// Sets the padding at the end to what the output's extent implies; with ceil_mode that is more than
+// the node says, else it may be less. Padding that counts in an average must stay as it is.
 void fit_padding(Window& w, const sdk::ValueView& x, const sdk::ValueView& y, bool counts_padding) {
   for (std::size_t i = 0; i < w.kernel.size(); ++i) {
     const int axis = static_cast<int>(i) + 2;
@@ -84,16 +84,18 @@ bool is_integer_upsampling(const sdk::NodeView& node) {
                      [](float s) { return s >= 1 && s == std::floor(s); });
 }
 
-// oneDNN samples at (o + 0.5) / scale - 0.5 and takes the nearest element. For whole scales no sample lies between two
-// elements, so the rounding rule does not matter and asymmetric with floor picks the same ones.
+// oneDNN samples at (o + 0.5) / scale - 0.5 and takes the nearest element. For whole scales no
+// sample lies between two elements, so the rounding rule does not matter and asymmetric with floor
+// picks the same ones.
 algorithm resize_algorithm(const sdk::NodeView& node) {
   const std::string_view mode = node.get_string("mode", "nearest");
   const std::string_view where = node.get_string("coordinate_transformation_mode", "half_pixel");
   const std::string_view rounding = node.get_string("nearest_mode", "round_prefer_floor");
   if (mode == "nearest") {
-    const bool is_centred =
-        where == "half_pixel" && (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil");
-    if (!is_integer_upsampling(node) || !(is_centred || (where == "asymmetric" && rounding == "floor"))) {
+    const bool is_centred = where == "half_pixel" &&
+                            (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil");
+    if (!is_integer_upsampling(node) ||
+        !(is_centred || (where == "asymmetric" && rounding == "floor"))) {
       throw sdk::Decline("Resize: nearest elements chosen otherwise than oneDNN does");
     }
     return algorithm::resampling_nearest;

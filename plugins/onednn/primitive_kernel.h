@@ -1,10 +1,11 @@
-// One oneDNN primitive as an Inlay kernel: what each of its arguments is bound to, and the memory objects to run it with.
+// One oneDNN primitive as an Inlay kernel: what each of its arguments is bound to, and the memory
+// objects to run it with.
 //
 //   KernelBuilder builder(region);
 //   builder.bind(DNNL_ARG_SRC, x, source);
-//   builder.bind_packed(DNNL_ARG_WEIGHTS, w, plain, descriptor.weights_desc());   // reordered here, once
-//   builder.bind(DNNL_ARG_DST, y, target);
-//   return builder.build(dnnl::matmul(descriptor), descriptor.scratchpad_desc());
+//   builder.bind_packed(DNNL_ARG_WEIGHTS, w, plain, descriptor.weights_desc());   // reordered
+//   here, once builder.bind(DNNL_ARG_DST, y, target); return
+//   builder.build(dnnl::matmul(descriptor), descriptor.scratchpad_desc());
 //
 // The kernel keeps copies of all constants. The scratchpad is the run's workspace.
 #pragma once
@@ -23,7 +24,7 @@ struct Argument {
   enum class Source { kInput, kOutput, kConstant };
   int id;  // DNNL_ARG_*
   Source source;
-  int position;         // among the run's inputs or outputs
+  int position;  // among the run's inputs or outputs
   Desc desc;
   dnnl::memory memory;  // kConstant only
 };
@@ -34,7 +35,8 @@ class KernelBuilder {
 
   const dnnl::engine& engine() const { return engine_; }
 
-  // The value must be an input, an output or a constant of the region; `desc` describes its bytes as they lie there.
+  // The value must be an input, an output or a constant of the region; `desc` describes its bytes
+  // as they lie there.
   void bind(int argument, const sdk::ValueView& value, const Desc& desc);
 
   // As bind, but a constant is reordered to `target`. Anything else must lie there as it is.
@@ -45,7 +47,8 @@ class KernelBuilder {
   // A constant's bytes in memory of our own, reordered to `target`.
   dnnl::memory pack(const sdk::ValueView& value, const Desc& desc, const Desc& target) const;
 
-  // Has each run copy this input to the first output before the primitive starts, unless they share memory.
+  // Has each run copy this input to the first output before the primitive starts, unless they share
+  // memory.
   void copy_first(const sdk::ValueView& value);
 
   std::unique_ptr<sdk::Kernel> build(const dnnl::primitive& primitive, const Desc& scratchpad);
@@ -60,13 +63,14 @@ class KernelBuilder {
 // Attributes with the scratchpad left to us.
 dnnl::primitive_attr make_attributes(const dnnl::post_ops& post_ops = {});
 
-// Refuses oneDNN's plain loops: they are there for coverage, hundreds of times slower than the real kernels.
-// throws  Decline naming the operator
+// Refuses oneDNN's plain loops: they are there for coverage, hundreds of times slower than the real
+// kernels. throws  Decline naming the operator
 template <typename Descriptor>
 void require_optimised(const Descriptor& descriptor, const char* op) {
   const std::string name = descriptor.impl_info_str();
   if (name.rfind("ref", 0) == 0) {
-    throw sdk::Decline(std::string("oneDNN has only its reference code (") + name + ") for this " + op);
+    throw sdk::Decline(std::string("oneDNN has only its reference code (") + name + ") for this " +
+                       op);
   }
 }
 

@@ -17,7 +17,8 @@ std::optional<Activation> find_activation(const sdk::NodeView& node) {
   if (node.op() == "Relu") return Activation{Kind::kRelu};
   if (node.op() == "LeakyRelu") return Activation{Kind::kLeakyRelu, node.get_float("alpha", 0.01f)};
   if (node.op() == "Clip" && node.input(1) < 0 && node.input(2) < 0) {
-    return Activation{Kind::kClip, node.get_float("min", -kInfinity), node.get_float("max", kInfinity)};
+    return Activation{Kind::kClip, node.get_float("min", -kInfinity),
+                      node.get_float("max", kInfinity)};
   }
   if (node.op() == "Sigmoid") return Activation{Kind::kSigmoid};
   if (node.op() == "Tanh") return Activation{Kind::kTanh};
@@ -43,26 +44,32 @@ float gelu_tanh(float x) {
 void activate_row(const Activation& activation, float* row, std::int64_t count) {
   const float low = activation.low, high = activation.high;
   switch (activation.kind) {
-    case Kind::kNone: return;
-    case Kind::kRelu: return map_row(row, count, [](float x) { return x < 0 ? 0.f : x; });
-    case Kind::kLeakyRelu: return map_row(row, count, [=](float x) { return x < 0 ? low * x : x; });
+    case Kind::kNone:
+      return;
+    case Kind::kRelu:
+      return map_row(row, count, [](float x) { return x < 0 ? 0.f : x; });
+    case Kind::kLeakyRelu:
+      return map_row(row, count, [=](float x) { return x < 0 ? low * x : x; });
     case Kind::kClip:
       return map_row(row, count, [=](float x) {
         const float raised = x < low ? low : x;
         return raised > high ? high : raised;
       });
-    case Kind::kSigmoid: return map_row(row, count, [](float x) { return 1 / (1 + std::exp(-x)); });
-    case Kind::kTanh: return map_row(row, count, [](float x) { return std::tanh(x); });
+    case Kind::kSigmoid:
+      return map_row(row, count, [](float x) { return 1 / (1 + std::exp(-x)); });
+    case Kind::kTanh:
+      return map_row(row, count, [](float x) { return std::tanh(x); });
     case Kind::kGelu:
       return map_row(row, count, [](float x) {
         return 0.5f * x * (1 + std::erf(x * (std::numbers::sqrt2_v<float> / 2)));
       });
-    case Kind::kGeluTanh: return map_row(row, count, gelu_tanh);
+    case Kind::kGeluTanh:
+      return map_row(row, count, gelu_tanh);
   }
 }
 
-void add_row(float* __restrict row, std::int64_t count, const float* __restrict addend, std::int64_t step,
-             float scale) {
+void add_row(float* __restrict row, std::int64_t count, const float* __restrict addend,
+             std::int64_t step, float scale) {
   if (step == 0) {
     const float value = scale * addend[0];
     for (std::int64_t i = 0; i < count; ++i) row[i] += value;
@@ -78,7 +85,8 @@ void add_row(float* __restrict row, std::int64_t count, const float* __restrict 
 Operand locate(const sdk::RegionView& region, const sdk::ValueView& value) {
   if (value.is_constant()) return {value.constant().as<float>(), -1};
   const int position = region.input_position(value.index());
-  if (position < 0) throw sdk::Decline("value '" + std::string(value.name()) + "' is inside the region");
+  if (position < 0)
+    throw sdk::Decline("value '" + std::string(value.name()) + "' is inside the region");
   return {nullptr, position};
 }
 
@@ -95,7 +103,8 @@ void Epilogue::read(const sdk::RegionView& region, int main,
       }
       const sdk::ValueView other = region.value(node.input(is_second ? 0 : 1));
       add({locate(region, other), 1, place(other)});
-    } else if (const auto activation = find_activation(node); activation && node.input(0) == previous) {
+    } else if (const auto activation = find_activation(node);
+               activation && node.input(0) == previous) {
       activation_ = *activation;
     } else {
       throw sdk::Decline("no epilogue for " + std::string(node.op()));

@@ -2,8 +2,8 @@
 //
 //   Epilogue epilogue;
 //   epilogue.add({locate(region, bias), 1, {.row = 0, .column = 1}});
-//   epilogue.read(region, 0, [&](const ValueView& value) { return whole(value); });   // the nodes after node 0
-//   epilogue.apply(block, c, ldc, inputs, batch);
+//   epilogue.read(region, 0, [&](const ValueView& value) { return whole(value); });   // the nodes
+//   after node 0 epilogue.apply(block, c, ldc, inputs, batch);
 #pragma once
 
 #include <cstdint>
@@ -52,14 +52,14 @@ class Epilogue {
  public:
   void add(Addend addend) { addends_.push_back(std::move(addend)); }
 
-  // Appends the nodes after `main`: any number of Add, then at most one activation. `place` says how an operand lies.
-  // throws  Decline for anything else
+  // Appends the nodes after `main`: any number of Add, then at most one activation. `place` says
+  // how an operand lies. throws  Decline for anything else
   void read(const sdk::RegionView& region, int main,
             const std::function<Placing(const sdk::ValueView&)>& place);
 
   // c: the first element of matrix `batch`.
-  void apply(const Block& block, float* c, std::int64_t ldc, std::span<const sdk::TensorView> inputs,
-             std::int64_t batch) const;
+  void apply(const Block& block, float* c, std::int64_t ldc,
+             std::span<const sdk::TensorView> inputs, std::int64_t batch) const;
 
  private:
   std::vector<Addend> addends_;

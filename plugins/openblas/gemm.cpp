@@ -12,17 +12,15 @@ int narrow(std::int64_t extent) { return static_cast<int>(extent); }
 void multiply_row(const Gemm& g, const float* a, const float* b, float* c, std::int64_t columns) {
   const int a_step = g.transposes_a ? narrow(g.lda) : 1;
   if (g.transposes_b) {
-    cblas_sgemv(CblasRowMajor, CblasNoTrans, narrow(columns), narrow(g.k), g.alpha, b, narrow(g.ldb), a,
-                a_step, 0, c, 1);
+    cblas_sgemv(CblasRowMajor, CblasNoTrans, narrow(columns), narrow(g.k), g.alpha, b,
+                narrow(g.ldb), a, a_step, 0, c, 1);
   } else {
-    cblas_sgemv(CblasRowMajor, CblasTrans, narrow(g.k), narrow(columns), g.alpha, b, narrow(g.ldb), a,
-                a_step, 0, c, 1);
+    cblas_sgemv(CblasRowMajor, CblasTrans, narrow(g.k), narrow(columns), g.alpha, b, narrow(g.ldb),
+                a, a_step, 0, c, 1);
   }
 }
 
 }  // namespace
-
-void use_one_thread() { openblas_set_num_threads(1); }
 
 void Gemm::run_block(const float* a, const float* b, float* c, const Block& block) const {
   const std::int64_t rows = block.row_end - block.row_begin;
@@ -32,8 +30,8 @@ void Gemm::run_block(const float* a, const float* b, float* c, const Block& bloc
   c += block.row_begin * ldc + block.column_begin;
   if (rows == 1) return multiply_row(*this, a, b, c, columns);
   cblas_sgemm(CblasRowMajor, transposes_a ? CblasTrans : CblasNoTrans,
-              transposes_b ? CblasTrans : CblasNoTrans, narrow(rows), narrow(columns), narrow(k), alpha, a,
-              narrow(lda), b, narrow(ldb), 0, c, narrow(ldc));
+              transposes_b ? CblasTrans : CblasNoTrans, narrow(rows), narrow(columns), narrow(k),
+              alpha, a, narrow(lda), b, narrow(ldb), 0, c, narrow(ldc));
 }
 
 std::int64_t Gemm::part_count(int threads) const {
@@ -43,7 +41,8 @@ std::int64_t Gemm::part_count(int threads) const {
 }
 
 Block Gemm::part(std::int64_t begin, std::int64_t end, std::int64_t parts) const {
-  constexpr std::int64_t kTile = 16;  // a multiple of the register tiles of OpenBLAS's sgemm kernels
+  constexpr std::int64_t kTile =
+      16;  // a multiple of the register tiles of OpenBLAS's sgemm kernels
   if (m > n) {
     return {part_begin(m, kTile, parts, begin), part_begin(m, kTile, parts, end), 0, n};
   }

@@ -1,7 +1,8 @@
 // One matrix product on row-major matrices, cut into one block per thread.
 //
 //   const Gemm gemm{.m = 64, .n = 1000, .k = 2048, .lda = 2048, .ldb = 1000, .ldc = 1000};
-//   gemm.run(a, b, c, host, [&](const Block& block) { ... });   // the block's elements are final, and in cache
+//   gemm.run(a, b, c, host, [&](const Block& block) { ... });   // the block's elements are final,
+//   and in cache
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ struct Gemm {
 
   // All of it on the host's pool; after(block) follows each block on the thread that made it.
   template <typename After>
-  void run(const float* a, const float* b, float* c, const sdk::Host& host, const After& after) const {
+  void run(const float* a, const float* b, float* c, const sdk::Host& host,
+           const After& after) const {
     const std::int64_t parts = part_count(host.thread_cap());
     host.parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
       const Block block = part(begin, end, parts);
@@ -46,12 +48,10 @@ struct Gemm {
 };
 
 // The start of part i of `parts` of [0, count), a multiple of `unit` except at the end.
-inline std::int64_t part_begin(std::int64_t count, std::int64_t unit, std::int64_t parts, std::int64_t i) {
+inline std::int64_t part_begin(std::int64_t count, std::int64_t unit, std::int64_t parts,
+                               std::int64_t i) {
   const std::int64_t units = (count + unit - 1) / unit;
   return std::min(count, units * i / parts * unit);
 }
-
-// Keeps OpenBLAS to the calling thread; the split over threads is ours, on the host's pool. Idempotent.
-void use_one_thread();
 
 }  // namespace inlay::openblas

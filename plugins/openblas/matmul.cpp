@@ -11,9 +11,12 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-Extents extents_of(const sdk::ValueView& value) { return {value.dims().begin(), value.dims().end()}; }
+Extents extents_of(const sdk::ValueView& value) {
+  return {value.dims().begin(), value.dims().end()};
+}
 
-// Element strides of a row-major tensor seen with the rank and extents of `target`; 0 where it is broadcast.
+// Element strides of a row-major tensor seen with the rank and extents of `target`; 0 where it is
+// broadcast.
 Extents broadcast_strides(const sdk::ValueView& value, const Extents& target) {
   const Extents dims = extents_of(value);
   if (dims.size() > target.size()) throw sdk::Decline("an operand widens the result");
@@ -98,7 +101,8 @@ std::unique_ptr<sdk::Kernel> compile_matmul_operator(const sdk::RegionView& regi
   if (b.rank() == 2) {  // a stack times one matrix is one tall product
     g.m = a.count() / g.k;
     data.a_offsets = data.b_offsets = {0};
-    data.epilogue.read(region, 0, [&](const sdk::ValueView& value) { return place_flat(value, g.m, g.n); });
+    data.epilogue.read(region, 0,
+                       [&](const sdk::ValueView& value) { return place_flat(value, g.m, g.n); });
     return std::make_unique<StackKernel>(std::move(data));
   }
   const Extents dims = extents_of(region.value(node.outputs()[0]));
@@ -119,7 +123,8 @@ std::unique_ptr<sdk::Kernel> compile_matmul_operator(const sdk::RegionView& regi
 }  // namespace
 
 std::unique_ptr<sdk::Kernel> compile_matmul(const sdk::RegionView& region) {
-  return region.node(0).op() == "Gemm" ? compile_gemm_operator(region) : compile_matmul_operator(region);
+  return region.node(0).op() == "Gemm" ? compile_gemm_operator(region)
+                                       : compile_matmul_operator(region);
 }
 
 }  // namespace inlay::openblas

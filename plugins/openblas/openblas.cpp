@@ -1,9 +1,9 @@
-// Backend on OpenBLAS: everything that is a matrix product in f32. OpenBLAS itself stays on one thread; the split over
-// threads is on the host's pool, so that one budget holds for the process.
+// Backend on OpenBLAS: everything that is a matrix product in f32. OpenBLAS itself stays on one
+// thread; the split over threads is on the host's pool, so that one budget holds for the process.
 
 #include "core/sdk/plugin.h"
 #include "plugins/openblas/compile.h"
-#include "plugins/openblas/gemm.h"
+#include "plugins/openblas/library.h"
 
 #define INLAY_OPENBLAS_ACTIVATION "[Relu|LeakyRelu|Clip|Sigmoid|Tanh|Gelu]"
 
@@ -11,9 +11,7 @@ namespace inlay::openblas {
 namespace {
 
 constexpr sdk::Pattern kPatterns[] = {
-    {.id = "gemm",
-     .match = INLAY_OPENBLAS_ACTIVATION "?(Gemm(A,B,C?))",
-     .where = "A,B,C: f32"},
+    {.id = "gemm", .match = INLAY_OPENBLAS_ACTIVATION "?(Gemm(A,B,C?))", .where = "A,B,C: f32"},
     {.id = "matmul",
      .match = INLAY_OPENBLAS_ACTIVATION "?(MatMul(A,B))",
      .where = "A,B: f32; rank(A) >= 2; rank(B) >= 2"},
@@ -30,7 +28,8 @@ constexpr sdk::Pattern kPatterns[] = {
      .layouts = "dense|X:acdb R:acdb out:acdb"},
 };
 
-std::unique_ptr<sdk::Kernel> compile(const sdk::RegionView& region, const sdk::CompileContext& context) {
+std::unique_ptr<sdk::Kernel> compile(const sdk::RegionView& region,
+                                     const sdk::CompileContext& context) {
   for (int i = 0; i < region.value_count(); ++i) {
     if (region.value(i).count() == 0) throw sdk::Decline("a tensor without elements");
   }
@@ -38,14 +37,16 @@ std::unique_ptr<sdk::Kernel> compile(const sdk::RegionView& region, const sdk::C
   return compile_matmul(region);
 }
 
-void start(const sdk::Host&) { use_one_thread(); }
+void start(const sdk::Host& host) {
+  use_fitting_kernels(host);
+  use_one_thread();
+}
 
 }  // namespace
 }  // namespace inlay::openblas
 
-INLAY_PLUGIN_WITH((inlay::sdk::PluginInfo{.name = "openblas",
-                                          .version = "1.0",
-                                          .library = "OpenBLAS",
-                                          .threads = "host-pool"}),
-                  inlay::openblas::kPatterns, inlay::openblas::compile,
-                  (inlay::sdk::Hooks{.init = inlay::openblas::start}));
+INLAY_PLUGIN_WITH(
+    (inlay::sdk::PluginInfo{
+        .name = "openblas", .version = "1.0", .library = "OpenBLAS", .threads = "host-pool"}),
+    inlay::openblas::kPatterns, inlay::openblas::compile,
+    (inlay::sdk::Hooks{.init = inlay::openblas::start}));

@@ -1,4 +1,5 @@
-// A stack of matrix products of one shape, with an epilogue: MatMul, Gemm and pointwise convolution all are one.
+// A stack of matrix products of one shape, with an epilogue: MatMul, Gemm and pointwise convolution
+// all are one.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +55,12 @@ class StackKernel : public sdk::Kernel {
   }
 
  private:
-  std::int64_t a_offset(std::int64_t i) const { return data_.a_offsets[static_cast<std::size_t>(i)]; }
-  std::int64_t b_offset(std::int64_t i) const { return data_.b_offsets[static_cast<std::size_t>(i)]; }
+  std::int64_t a_offset(std::int64_t i) const {
+    return data_.a_offsets[static_cast<std::size_t>(i)];
+  }
+  std::int64_t b_offset(std::int64_t i) const {
+    return data_.b_offsets[static_cast<std::size_t>(i)];
+  }
 
   Data data_;
 };

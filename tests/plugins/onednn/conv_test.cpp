@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/host/manifest.h"
+#include "tests/plugins/expected.h"
 #include "tests/plugins/region_case.h"
 
 namespace inlay {
@@ -18,16 +19,56 @@ std::vector<LayoutCase> layouts() {
 
 std::vector<ConvShape> shapes() {
   return {
-      {.n = 1, .c = 3, .h = 13, .w = 11, .o = 17, .kernel_h = 3, .kernel_w = 3, .strides = {2, 2}, .pads = {1, 1, 1, 1}},
+      {.n = 1,
+       .c = 3,
+       .h = 13,
+       .w = 11,
+       .o = 17,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .strides = {2, 2},
+       .pads = {1, 1, 1, 1}},
       {.n = 2, .c = 5, .h = 7, .w = 9, .o = 3, .kernel_h = 1, .kernel_w = 1},
-      {.n = 2, .c = 32, .h = 8, .w = 8, .o = 16, .kernel_h = 3, .kernel_w = 3, .pads = {1, 1, 1, 1}},
-      {.n = 1, .c = 17, .h = 10, .w = 10, .o = 5, .kernel_h = 3, .kernel_w = 2, .dilations = {2, 1}, .pads = {0, 1, 2, 0}},
-      {.n = 2, .c = 32, .h = 9, .w = 9, .o = 32, .kernel_h = 3, .kernel_w = 3, .group = 32, .pads = {1, 1, 1, 1}},
-      {.n = 1, .c = 32, .h = 6, .w = 6, .o = 64, .kernel_h = 3, .kernel_w = 3, .group = 2, .pads = {1, 1, 1, 1}},
+      {.n = 2,
+       .c = 32,
+       .h = 8,
+       .w = 8,
+       .o = 16,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .pads = {1, 1, 1, 1}},
+      {.n = 1,
+       .c = 17,
+       .h = 10,
+       .w = 10,
+       .o = 5,
+       .kernel_h = 3,
+       .kernel_w = 2,
+       .dilations = {2, 1},
+       .pads = {0, 1, 2, 0}},
+      {.n = 2,
+       .c = 32,
+       .h = 9,
+       .w = 9,
+       .o = 32,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .group = 32,
+       .pads = {1, 1, 1, 1}},
+      {.n = 1,
+       .c = 32,
+       .h = 6,
+       .w = 6,
+       .o = 64,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .group = 2,
+       .pads = {1, 1, 1, 1}},
   };
 }
 
-// Runs one shape in one pair of layouts; false if oneDNN declined it, which it may except where `must_run`.
+// Runs one shape in one pair of layouts; false if oneDNN declined it, which it may except where
+// `must_run`.
 bool check_conv(PluginBench& bench, const ConvShape& s, const LayoutCase& layout) {
   RegionCase c("conv");
   const int x = c.input("X", s.input(), layout.x);
@@ -72,14 +113,19 @@ TEST(OnednnConv, ActivationsFollowInsideThePrimitive) {
       {"Sigmoid", {}, [](double v) { return 1 / (1 + std::exp(-v)); }},
       {"Tanh", {}, [](double v) { return std::tanh(v); }},
       {"HardSwish", {}, [](double v) { return v * std::clamp(v / 6 + 0.5, 0.0, 1.0); }},
-      {"HardSigmoid", {{"alpha", 0.2f}, {"beta", 0.5f}}, [](double v) { return std::clamp(0.2 * v + 0.5, 0.0, 1.0); }},
+      {"HardSigmoid",
+       {{"alpha", 0.2f}, {"beta", 0.5f}},
+       [](double v) { return std::clamp(0.2 * v + 0.5, 0.0, 1.0); }},
       {"Elu", {{"alpha", 1.f}}, [](double v) { return v < 0 ? std::expm1(v) : v; }},
-      {"Gelu", {{"approximate", "none"}}, [](double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }},
+      {"Gelu",
+       {{"approximate", "none"}},
+       [](double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }},
   };
   for (const Case& activation : cases) {
     SCOPED_TRACE(activation.op);
     // The stem has 17 output channels: Sigmoid of the padding's zeros would be one half.
-    for (const LayoutCase& layout : {LayoutCase{"acdb", "acdb"}, LayoutCase{"abcd", block_layout()}}) {
+    for (const LayoutCase& layout :
+         {LayoutCase{"acdb", "acdb"}, LayoutCase{"abcd", block_layout()}}) {
       RegionCase c("conv");
       const int x = c.input("X", s.input(), layout.x);
       const int w = c.constant("W", s.weights()), b = c.constant("B", {s.o});
@@ -120,7 +166,8 @@ TEST(OnednnConv, ResidualIsAddedAndLeftAlone) {
           EXPECT_EQ(layout.x, "abcd") << reason;  // no kernel of its own for depthwise row-major
           continue;
         }
-        const Expected conv = expected_conv(s, c.values(x), c.values(w), c.values(b)).plus(c.values(r));
+        const Expected conv =
+            expected_conv(s, c.values(x), c.values(w), c.values(b)).plus(c.values(r));
         expect_near(c.run(bench), conv.map([](double v) { return std::max(v, 0.0); }));
       }
     }
@@ -129,7 +176,14 @@ TEST(OnednnConv, ResidualIsAddedAndLeftAlone) {
 
 TEST(OnednnConv, TwoInstancesRunAtOnce) {
   PluginBench bench("onednn", 2);
-  const ConvShape s{.n = 1, .c = 32, .h = 28, .w = 28, .o = 32, .kernel_h = 3, .kernel_w = 3, .pads = {1, 1, 1, 1}};
+  const ConvShape s{.n = 1,
+                    .c = 32,
+                    .h = 28,
+                    .w = 28,
+                    .o = 32,
+                    .kernel_h = 3,
+                    .kernel_w = 3,
+                    .pads = {1, 1, 1, 1}};
   RegionCase c("conv");
   const int x = c.input("X", s.input()), w = c.constant("W", s.weights());
   c.apply("Conv", {x, w}, s.output(), s.attributes());
@@ -153,7 +207,8 @@ TEST(OnednnConv, TwoInstancesRunAtOnce) {
 TEST(OnednnConv, TransposedConvolutionScattersItsInput) {
   PluginBench bench("onednn", 2);
   constexpr std::int64_t kIn = 6, kOut = 4, kSize = 5, kKernel = 3, kStride = 2, kGroup = 2;
-  constexpr std::int64_t kOutSize = (kSize - 1) * kStride + kKernel - 2 + 1;  // pads 1, output_padding 1
+  constexpr std::int64_t kOutSize =
+      (kSize - 1) * kStride + kKernel - 2 + 1;  // pads 1, output_padding 1
   RegionCase c("conv_transpose");
   const int x = c.input("X", {1, kIn, kSize, kSize});
   const int w = c.constant("W", {kIn, kOut / kGroup, kKernel, kKernel});
@@ -166,7 +221,8 @@ TEST(OnednnConv, TransposedConvolutionScattersItsInput) {
   if (const std::string reason = c.reason_declined(bench); !reason.empty()) GTEST_SKIP() << reason;
   Expected expected;
   expected.values.assign(kOut * kOutSize * kOutSize, 0);
-  expected.bounds.assign(expected.values.size(), product_bound(kIn * kKernel * kKernel, kIn * kKernel * kKernel));
+  expected.bounds.assign(expected.values.size(),
+                         product_bound(kIn * kKernel * kKernel, kIn * kKernel * kKernel));
   for (std::int64_t i = 0; i < kIn; ++i)
     for (std::int64_t o = 0; o < kOut / kGroup; ++o)
       for (std::int64_t at = 0; at < kSize * kSize; ++at)
@@ -184,7 +240,8 @@ TEST(OnednnConv, TransposedConvolutionScattersItsInput) {
 
 TEST(OnednnConv, DeclinesNegativePadding) {
   PluginBench bench("onednn", 1);
-  const ConvShape s{.n = 1, .c = 4, .h = 8, .w = 8, .o = 4, .kernel_h = 1, .kernel_w = 1, .pads = {-1, 0, 0, 0}};
+  const ConvShape s{
+      .n = 1, .c = 4, .h = 8, .w = 8, .o = 4, .kernel_h = 1, .kernel_w = 1, .pads = {-1, 0, 0, 0}};
   RegionCase c("conv");
   const int x = c.input("X", s.input()), w = c.constant("W", s.weights());
   c.apply("Conv", {x, w}, s.output(), s.attributes());

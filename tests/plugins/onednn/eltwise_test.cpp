@@ -12,7 +12,9 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // The class "transcendental": max(1e-6, 16 ulp).
-double transcendental_bound(double value) { return std::max(1e-6, std::ldexp(std::abs(value), -19)); }
+double transcendental_bound(double value) {
+  return std::max(1e-6, std::ldexp(std::abs(value), -19));
+}
 
 TEST(OnednnEltwise, UnaryOperatorsKeepTheirToleranceClass) {
   PluginBench bench("onednn", 2);
@@ -26,9 +28,15 @@ TEST(OnednnEltwise, UnaryOperatorsKeepTheirToleranceClass) {
       {"Tanh", {}, [](double v) { return std::tanh(v); }},
       {"HardSwish", {}, [](double v) { return v * std::clamp(v / 6 + 0.5, 0.0, 1.0); }},
       {"Elu", {{"alpha", 1.5f}}, [](double v) { return v < 0 ? 1.5 * std::expm1(v) : v; }},
-      {"Gelu", {{"approximate", "none"}}, [](double v) { return 0.5 * v * std::erfc(-v / std::sqrt(2.0)); }},
-      {"Gelu", {{"approximate", "tanh"}},
-       [](double v) { return 0.5 * v * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v))); }},
+      {"Gelu",
+       {{"approximate", "none"}},
+       [](double v) { return 0.5 * v * std::erfc(-v / std::sqrt(2.0)); }},
+      {"Gelu",
+       {{"approximate", "tanh"}},
+       [](double v) {
+         return 0.5 * v *
+                (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v)));
+       }},
       {"Swish", {{"alpha", 1.f}}, [](double v) { return v / (1 + std::exp(-v)); }},
       {"Mish", {}, [](double v) { return v * std::tanh(std::log1p(std::exp(v))); }},
       {"LeakyRelu", {{"alpha", 0.1f}}, [](double v) { return v < 0 ? double{0.1f} * v : v; }},
@@ -61,20 +69,18 @@ TEST(OnednnEltwise, SquareRootOfPositiveValues) {
   RegionCase c("unary_arithmetic");
   c.apply("Sqrt", {c.input("X", shape, points)}, shape);
   const std::vector<float> y = c.run(bench);
-  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], std::sqrt(points[i])) << "at " << points[i];
+  for (std::size_t i = 0; i < y.size(); ++i)
+    EXPECT_EQ(y[i], std::sqrt(points[i])) << "at " << points[i];
 }
 
 TEST(OnednnEltwise, RunsInItsInputsMemoryWhereTheManifestSaysSo) {
   PluginBench bench("onednn", 2);
   const Shape shape{2, 17, 5, 5};
-  const std::vector<std::pair<std::string, std::string>> cases{{"clip", "Relu"},
-                                                               {"unary", "Tanh"},
-                                                               {"unary", "Gelu"},
-                                                               {"unary_arithmetic", "Neg"},
-                                                               {"softmax", "Softmax"},
-                                                               {"binary_image", "Add"},
-                                                               {"binary_image", "Sub"},
-                                                               {"layer_normalization", "LayerNormalization"}};
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"clip", "Relu"},        {"unary", "Tanh"},
+      {"unary", "Gelu"},       {"unary_arithmetic", "Neg"},
+      {"softmax", "Softmax"},  {"binary_image", "Add"},
+      {"binary_image", "Sub"}, {"layer_normalization", "LayerNormalization"}};
   for (const auto& [pattern, op] : cases) {
     RegionCase c(pattern);
     const int x = c.input("X", shape);
@@ -94,8 +100,8 @@ TEST(OnednnEltwise, RunsInItsInputsMemoryWhereTheManifestSaysSo) {
 TEST(OnednnEltwise, NanStaysNan) {
   PluginBench bench("onednn", 1);
   const std::vector<float> points{kNan, -kInfinity, -1, 0, 2, kInfinity, kNan, 3};
-  for (const std::string op : {"Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSwish", "Elu", "Gelu",
-                               "Swish", "Mish", "Sqrt", "Abs", "Neg", "Round"}) {
+  for (const std::string op : {"Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSwish", "Elu",
+                               "Gelu", "Swish", "Mish", "Sqrt", "Abs", "Neg", "Round"}) {
     RegionCase c(op == "Relu" || op == "Clip" ? "clip" : "unary");
     Attributes attributes;
     if (op == "Clip") attributes = {{"min", -0.5f}, {"max", 2.5f}};
@@ -128,7 +134,8 @@ TEST(OnednnEltwise, ActivationsOfBlocksLeaveThePaddingZero) {
   const int x = c.input("X", {2, 17, 3, 3}, block);
   c.apply("Sigmoid", {x}, {2, 17, 3, 3}, {}, block);
   const std::vector<float> y = c.run(bench);
-  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], 1 / (1 + std::exp(-double{c.values(x)[i]})), 1e-6);
+  for (std::size_t i = 0; i < y.size(); ++i)
+    EXPECT_NEAR(y[i], 1 / (1 + std::exp(-double{c.values(x)[i]})), 1e-6);
 }
 
 double apply_binary(const std::string& op, double a, double b) {
@@ -161,7 +168,8 @@ TEST(OnednnEltwise, BinaryOperatorsBroadcastTheSmallerOperand) {
         if (other == Shape{s}) from = at % s;
         if (other == Shape{n, ch, 1, 1}) from = at / (s * s);
         if (element_count(other) == 1) from = 0;
-        const double want = apply_binary(op, c.values(a)[i], c.values(b)[static_cast<std::size_t>(from)]);
+        const double want =
+            apply_binary(op, c.values(a)[i], c.values(b)[static_cast<std::size_t>(from)]);
         ASSERT_NEAR(y[i], want, std::ldexp(std::abs(want), -22) + 1e-12);
       }
     }
@@ -176,7 +184,8 @@ TEST(OnednnEltwise, BinaryOnBlocksWithChannelScale) {
     const int a = c.input("A", {2, 17, 4, 4}, layout), b = c.input("B", {2, 17, 1, 1}, layout);
     c.apply("Mul", {a, b}, {2, 17, 4, 4}, {}, layout);
     const std::vector<float> y = c.run(bench);
-    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], c.values(a)[i] * c.values(b)[i / 16]) << layout;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      EXPECT_EQ(y[i], c.values(a)[i] * c.values(b)[i / 16]) << layout;
   }
 }
 

@@ -17,7 +17,8 @@ TEST(OnednnConvert, EveryPairOfLayoutsKeepsTheElements) {
         RegionCase c("convert");
         const int x = c.input("X", {2, channels, 5, 7}, from);
         c.apply("inlay.Convert", {x}, {2, channels, 5, 7}, {}, to);
-        EXPECT_EQ(c.run(bench), c.values(x)) << from << " to " << to << ", " << channels << " channels";
+        EXPECT_EQ(c.run(bench), c.values(x))
+            << from << " to " << to << ", " << channels << " channels";
       }
     }
   }
@@ -66,7 +67,8 @@ TEST(OnednnSoftmax, SumsToOneAlongAnyAxis) {
     for (std::size_t i = 0; i < y.size(); ++i) {
       const std::size_t first = i - i / step % length * step;
       double sum = 0;
-      for (std::size_t j = 0; j < length; ++j) sum += std::exp(double{c.values(x)[first + j * step]});
+      for (std::size_t j = 0; j < length; ++j)
+        sum += std::exp(double{c.values(x)[first + j * step]});
       EXPECT_NEAR(y[i], std::exp(double{c.values(x)[i]}) / sum, 1e-6);
     }
   }
@@ -76,19 +78,25 @@ TEST(OnednnNormalization, LayerNormalizationOverTheLastAxes) {
   PluginBench bench("onednn", 2);
   const std::int64_t rows = 6, columns = 37;
   RegionCase c("layer_normalization");
-  const int x = c.input("X", {2, 3, columns}), s = c.constant("S", {columns}), b = c.constant("B", {columns});
-  c.apply("LayerNormalization", {x, s, b}, {2, 3, columns}, {{"axis", std::int64_t{2}}, {"epsilon", 1e-5f}});
+  const int x = c.input("X", {2, 3, columns}), s = c.constant("S", {columns}),
+            b = c.constant("B", {columns});
+  c.apply("LayerNormalization", {x, s, b}, {2, 3, columns},
+          {{"axis", std::int64_t{2}}, {"epsilon", 1e-5f}});
   const std::vector<float> y = c.run(bench);
   for (std::int64_t i = 0; i < rows; ++i) {
     double mean = 0, variance = 0;
-    for (std::int64_t j = 0; j < columns; ++j) mean += c.values(x)[i * columns + j] / double(columns);
+    for (std::int64_t j = 0; j < columns; ++j)
+      mean += c.values(x)[i * columns + j] / double(columns);
     for (std::int64_t j = 0; j < columns; ++j) {
       const double d = c.values(x)[i * columns + j] - mean;
       variance += d * d / double(columns);
     }
     for (std::int64_t j = 0; j < columns; ++j) {
-      const double want = (c.values(x)[i * columns + j] - mean) / std::sqrt(variance + 1e-5) * c.values(s)[j] + c.values(b)[j];
-      EXPECT_NEAR(y[static_cast<std::size_t>(i * columns + j)], want, 5e-6);  // a mean of 37 in f32, scaled to unit variance
+      const double want =
+          (c.values(x)[i * columns + j] - mean) / std::sqrt(variance + 1e-5) * c.values(s)[j] +
+          c.values(b)[j];
+      EXPECT_NEAR(y[static_cast<std::size_t>(i * columns + j)], want,
+                  5e-6);  // a mean of 37 in f32, scaled to unit variance
     }
   }
 }
@@ -101,12 +109,15 @@ TEST(OnednnNormalization, BatchNormalizationWithReluInEveryLayout) {
     const int x = c.input("X", {2, ch, 3, 3}, layout);
     const int s = c.constant("S", {ch}), b = c.constant("B", {ch}), m = c.constant("M", {ch});
     const int v = c.constant("V", {ch}, std::vector<float>(ch, 0.25f));
-    const int y = c.apply("BatchNormalization", {x, s, b, m, v}, {2, ch, 3, 3}, {{"epsilon", 1e-3f}});
+    const int y =
+        c.apply("BatchNormalization", {x, s, b, m, v}, {2, ch, 3, 3}, {{"epsilon", 1e-3f}});
     c.apply("Relu", {y}, {2, ch, 3, 3}, {}, layout);
     const std::vector<float> found = c.run(bench);
     for (std::size_t i = 0; i < found.size(); ++i) {
       const std::size_t k = i / 9 % ch;
-      const double want = (c.values(x)[i] - double{c.values(m)[k]}) / std::sqrt(0.25 + 1e-3) * c.values(s)[k] + c.values(b)[k];
+      const double want =
+          (c.values(x)[i] - double{c.values(m)[k]}) / std::sqrt(0.25 + 1e-3) * c.values(s)[k] +
+          c.values(b)[k];
       EXPECT_NEAR(found[i], std::max(want, 0.0), 2e-6) << layout;
     }
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tests/plugins/expected.h"
 #include "tests/plugins/region_case.h"
 
 namespace inlay {
@@ -9,11 +10,13 @@ double relu(double v) { return std::max(v, 0.0); }
 double gelu(double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }
 
 // The last two of `dims` exchanged, in every matrix of the stack.
-std::vector<float> transposed(const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
+std::vector<float> transposed(const std::vector<float>& values, std::int64_t rows,
+                              std::int64_t columns) {
   std::vector<float> result(values.size());
   const auto matrix = static_cast<std::size_t>(rows * columns);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto row = static_cast<std::int64_t>(i % matrix) / columns, column = static_cast<std::int64_t>(i % matrix) % columns;
+    const auto row = static_cast<std::int64_t>(i % matrix) / columns,
+               column = static_cast<std::int64_t>(i % matrix) % columns;
     result[i / matrix * matrix + static_cast<std::size_t>(column * rows + row)] = values[i];
   }
   return result;
@@ -26,10 +29,14 @@ TEST(OnednnMatmul, GemmTakesBiasActivationAndTransposedWeights) {
       const std::int64_t k = 65, n = 17;
       RegionCase c("gemm");
       const int a = c.input("A", {m, k}), b = c.constant("B", {n, k}), bias = c.constant("C", {n});
-      const int y = c.apply("Gemm", {a, b, bias}, {m, n}, {{"transA", std::int64_t{0}}, {"transB", std::int64_t{1}},
-                                                           {"alpha", 1.f}, {"beta", 1.f}});
+      const int y = c.apply("Gemm", {a, b, bias}, {m, n},
+                            {{"transA", std::int64_t{0}},
+                             {"transB", std::int64_t{1}},
+                             {"alpha", 1.f},
+                             {"beta", 1.f}});
       c.apply("Relu", {y}, {m, n});
-      const Expected product = expected_product(1, m, n, k, c.values(a), transposed(c.values(b), n, k));
+      const Expected product =
+          expected_product(1, m, n, k, c.values(a), transposed(c.values(b), n, k));
       expect_near(c.run(bench), product.plus(c.values(bias)).map(relu));
     }
   }
@@ -39,7 +46,8 @@ TEST(OnednnMatmul, StackTimesOneMatrixWithBiasAndResidual) {
   PluginBench bench("onednn", 2);
   const std::int64_t batch = 2, m = 5, k = 33, n = 19;
   RegionCase c("matmul_add");
-  const int a = c.input("A", {batch, m, k}), b = c.constant("B", {k, n}), bias = c.constant("C", {n});
+  const int a = c.input("A", {batch, m, k}), b = c.constant("B", {k, n}),
+            bias = c.constant("C", {n});
   const int r = c.input("R", {batch, m, n});
   const int y = c.apply("MatMul", {a, b}, {batch, m, n});
   const int sum = c.apply("Add", {bias, y}, {batch, m, n});
@@ -64,11 +72,13 @@ TEST(OnednnMatmul, AttentionScoresWithTransposedKeyScaleAndMask) {
   const int a = c.input("A", {1, heads, m, k}), b = c.input("B", {1, heads, n, k});
   const int scale = c.constant("S", {}, std::vector<float>{8});
   const int mask = c.input("M", {1, 1, 1, n});
-  const int t = c.apply("Transpose", {b}, {1, heads, k, n}, {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
+  const int t = c.apply("Transpose", {b}, {1, heads, k, n},
+                        {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
   const int y = c.apply("MatMul", {a, t}, {1, heads, m, n});
   const int scaled = c.apply("Div", {y, scale}, {1, heads, m, n});
   c.apply("Add", {scaled, mask}, {1, heads, m, n});
-  const Expected product = expected_product(heads, m, n, k, c.values(a), transposed(c.values(b), n, k));
+  const Expected product =
+      expected_product(heads, m, n, k, c.values(a), transposed(c.values(b), n, k));
   expect_near(c.run(bench), product.map([](double v) { return v / 8; }).plus(c.values(mask)));
 }
 
@@ -77,8 +87,10 @@ TEST(OnednnMatmul, ReadsHeadsInPlaceOfTransposingThem) {
   const std::int64_t heads = 2, m = 5, k = 16;
   RegionCase c("matmul_both_transposed");
   const int a = c.input("A", {1, m, heads, k}), b = c.input("B", {1, m, heads, k});
-  const int p = c.apply("Transpose", {a}, {1, heads, m, k}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
-  const int q = c.apply("Transpose", {b}, {1, heads, k, m}, {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}});
+  const int p = c.apply("Transpose", {a}, {1, heads, m, k},
+                        {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+  const int q = c.apply("Transpose", {b}, {1, heads, k, m},
+                        {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}});
   c.apply("MatMul", {p, q}, {1, heads, m, m});
   Expected expected;
   for (std::int64_t h = 0; h < heads; ++h)
@@ -86,7 +98,8 @@ TEST(OnednnMatmul, ReadsHeadsInPlaceOfTransposingThem) {
       for (std::int64_t j = 0; j < m; ++j) {
         double sum = 0, magnitude = 0;
         for (std::int64_t l = 0; l < k; ++l) {
-          const double product = double{c.values(a)[(i * heads + h) * k + l]} * c.values(b)[(j * heads + h) * k + l];
+          const double product =
+              double{c.values(a)[(i * heads + h) * k + l]} * c.values(b)[(j * heads + h) * k + l];
           sum += product;
           magnitude += std::abs(product);
         }
@@ -102,7 +115,8 @@ TEST(OnednnMatmul, SpeltOutGeluFollowsInsideThePrimitive) {
   RegionCase c("matmul_gelu");
   const int a = c.input("A", {m, k}), b = c.constant("B", {k, n}), bias = c.constant("C", {n});
   const int root = c.constant("S", {}, std::vector<float>{std::sqrt(2.f)});
-  const int one = c.constant("O", {}, std::vector<float>{1}), half = c.constant("H", {}, std::vector<float>{0.5f});
+  const int one = c.constant("O", {}, std::vector<float>{1}),
+            half = c.constant("H", {}, std::vector<float>{0.5f});
   const int y = c.apply("MatMul", {a, b}, {m, n});
   const int sum = c.apply("Add", {y, bias}, {m, n});
   const int scaled = c.apply("Div", {sum, root}, {m, n});
@@ -110,7 +124,8 @@ TEST(OnednnMatmul, SpeltOutGeluFollowsInsideThePrimitive) {
   const int raised = c.apply("Add", {erf, one}, {m, n});
   const int product = c.apply("Mul", {sum, raised}, {m, n});
   c.apply("Mul", {product, half}, {m, n});
-  const Expected expected = expected_product(1, m, n, k, c.values(a), c.values(b)).plus(c.values(bias));
+  const Expected expected =
+      expected_product(1, m, n, k, c.values(a), c.values(b)).plus(c.values(bias));
   expect_near(c.run(bench), expected.map(gelu, 1.2, 2e-6));
 }
 
