@@ -36,9 +36,10 @@ Function make_function(const Operation& op) {
   const auto number = [&](std::string_view key, float fallback) -> double {
     return op.node().get_float(key, fallback);
   };
-  const double alpha = number("alpha", name == "LeakyRelu" ? 0.01f : name == "HardSigmoid" ? 0.2f
-                                       : name == "Selu"    ? 1.67326319217681884765625f
-                                                           : 1.0f);
+  const double alpha = number("alpha", name == "LeakyRelu"     ? 0.01f
+                                       : name == "HardSigmoid" ? 0.2f
+                                       : name == "Selu"        ? 1.67326319217681884765625f
+                                                               : 1.0f);
   if (name == "Elu") return [=](double x) { return elu(x, alpha); };
   if (name == "Celu") return [=](double x) { return x < 0 ? alpha * std::expm1(x / alpha) : x; };
   if (name == "LeakyRelu") return [=](double x) { return x < 0 ? alpha * x : x; };
@@ -75,7 +76,8 @@ Body compile_activation(const Operation& op) {
   return [x, y, f = make_function(op)](const Run& run) { map_unary<double>(run, x, y, f); };
 }
 
-// Bounds are attributes, or operands of the tensor's type. The upper bound wins where they cross, as in numpy.
+// Bounds are attributes, or operands of the tensor's type. The upper bound wins where they cross,
+// as in numpy.
 Body compile_clip(const Operation& op) {
   const Type x = op.input(0), y = op.output(0);
   const bool has_min = op.node().has("min"), has_max = op.node().has("max");

@@ -1,4 +1,5 @@
-// Normalisations whose scale and bias belong to channels (dimension 1): batch, instance, group and local response.
+// Normalisations whose scale and bias belong to channels (dimension 1): batch, instance, group and
+// local response.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,5 @@
-// Compiles a region of one canonical operator; what the plugin's table calls, and what tests call without the ABI.
+// Compiles a region of one canonical operator; what the plugin's table calls, and what tests call
+// without the ABI.
 #pragma once
 
 #include <memory>

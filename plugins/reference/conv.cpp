@@ -1,5 +1,5 @@
-// Conv and its integer forms: a matrix product of the weights [O/g, C/g·k] with the input's patches [C/g·k, positions],
-// which are gathered block by block.
+// Conv and its integer forms: a matrix product of the weights [O/g, C/g·k] with the input's patches
+// [C/g·k, positions], which are gathered block by block.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -75,23 +75,24 @@ void load_segment(const Window& w, const Operand& input, std::int64_t plane, con
                target + first);
 }
 
-// Calls finish(output channel, offset of the run in the output, length, sums) for runs that cover the output.
-void convolve(const sdk::Host& host, const ConvShape& shape, const Operand& input,
-              const Operand& weight,
-              const std::function<void(std::int64_t, std::int64_t, std::int64_t, double*)>& finish) {
+// Calls finish(output channel, offset of the run in the output, length, sums) for runs that cover
+// the output.
+void convolve(
+    const sdk::Host& host, const ConvShape& shape, const Operand& input, const Operand& weight,
+    const std::function<void(std::int64_t, std::int64_t, std::int64_t, double*)>& finish) {
   const Window& w = shape.window;
   const std::int64_t depth = shape.depth();
   const std::int64_t positions = w.out_count();
-  const auto load_weights = [&](const Block& block, std::int64_t k, std::int64_t part, double* target,
-                                std::int64_t row_length) {
+  const auto load_weights = [&](const Block& block, std::int64_t k, std::int64_t part,
+                                double* target, std::int64_t row_length) {
     for (std::int64_t i = 0; i < block.rows; ++i) {
       const std::int64_t channel = block.product % shape.groups * shape.group_out() + block.row + i;
       load_shifted(weight, weight.zero(channel), channel * depth + k, 1, part,
                    target + i * row_length);
     }
   };
-  const auto load_patches = [&](const Block& block, std::int64_t k, std::int64_t part, double* target,
-                                std::int64_t row_length) {
+  const auto load_patches = [&](const Block& block, std::int64_t k, std::int64_t part,
+                                double* target, std::int64_t row_length) {
     const std::vector<Segment> segments = segments_of(w, block.column, block.columns);
     const std::int64_t first_plane = block.product * shape.group_in();
     for (std::int64_t r = 0; r < part; ++r) {
@@ -122,11 +123,9 @@ ConvShape read_shape(const Operation& op, const Type& x, const Type& w, const Ty
   shape.groups = op.node().get_int("group", 1);
   shape.in_channels = x.dims[1];
   shape.out_channels = w.dims[0];
-  if (shape.groups < 1 || x.dims[1] != w.dims[1] * shape.groups ||
-      w.dims[0] % shape.groups != 0) {
-    throw sdk::Decline(op.title() + ": weight expects " +
-                       std::to_string(w.dims[1] * shape.groups) + " input channels, input has " +
-                       std::to_string(x.dims[1]));
+  if (shape.groups < 1 || x.dims[1] != w.dims[1] * shape.groups || w.dims[0] % shape.groups != 0) {
+    throw sdk::Decline(op.title() + ": weight expects " + std::to_string(w.dims[1] * shape.groups) +
+                       " input channels, input has " + std::to_string(x.dims[1]));
   }
   Window& window = shape.window;
   if (window.kernel_count() == 1 && window.stride == Extent{1, 1, 1} && window.in == window.out) {

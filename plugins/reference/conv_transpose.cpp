@@ -1,4 +1,5 @@
-// Transposed convolution: every input element is spread over the outputs that its kernel window reaches.
+// Transposed convolution: every input element is spread over the outputs that its kernel window
+// reaches.
 #include <algorithm>
 
 #include "plugins/reference/element.h"
@@ -8,8 +9,9 @@
 namespace inlay::reference {
 namespace {
 
-// sums[output row] += factor * input row, for one tap. The window runs over the output, as in the convolution whose
-// gradient this is: input position i meets output position i*stride - pad + tap*dilation.
+// sums[output row] += factor * input row, for one tap. The window runs over the output, as in the
+// convolution whose gradient this is: input position i meets output position i*stride - pad +
+// tap*dilation.
 void spread_plane(const Window& w, const double* in, double factor, const Extent& tap,
                   double* sums) {
   for (std::int64_t z = 0; z < w.in[0]; ++z) {
@@ -38,8 +40,7 @@ Body compile_conv_transpose(const Operation& op) {
   if (x.rank() < 3 || x.rank() != w.rank() || x.rank() != y.rank()) {
     throw sdk::Decline(op.title() + ": input, weight and output must have one rank of at least 3");
   }
-  const Window window =
-      read_window(op, x.dims, y.dims, Dims(w.dims.begin() + 2, w.dims.end()));
+  const Window window = read_window(op, x.dims, y.dims, Dims(w.dims.begin() + 2, w.dims.end()));
   const std::int64_t groups = op.node().get_int("group", 1);
   if (groups < 1 || w.dims[0] != x.dims[1] || x.dims[1] % groups != 0 ||
       y.dims[1] != w.dims[1] * groups) {
@@ -62,8 +63,8 @@ Body compile_conv_transpose(const Operation& op) {
         std::fill(sums.begin(), sums.end(), 0.0);
         for (std::int64_t c = 0; c < group_in; ++c) {
           const std::int64_t in_channel = channel / group_out * group_in + c;
-          const double* in = input.data() +
-                             (plane / out_channels * x.dims[1] + in_channel) * window.in_count();
+          const double* in =
+              input.data() + (plane / out_channels * x.dims[1] + in_channel) * window.in_count();
           const double* kernel =
               weight.data() + (in_channel * group_out + channel % group_out) * taps;
           for (std::int64_t t = 0; t < taps; ++t) {

@@ -9,7 +9,8 @@
 namespace inlay::reference {
 namespace {
 
-// "..." becomes as many upper-ASCII labels as it stands for, numbered from the right, so that they broadcast like numpy's.
+// "..." becomes as many upper-ASCII labels as it stands for, numbered from the right, so that they
+// broadcast like numpy's.
 constexpr int kEllipsisLabels = 256;
 
 struct Equation {
@@ -118,23 +119,23 @@ Body compile_einsum(const Operation& op) {
     const auto run_in = [&]<typename C>(C) {
       std::vector<std::vector<C>> operands;
       for (std::size_t k = 0; k < types.size(); ++k) {
-        operands.push_back(load_all<C>(types[k].dtype, run.in(static_cast<int>(k)),
-                                       types[k].count()));
+        operands.push_back(
+            load_all<C>(types[k].dtype, run.in(static_cast<int>(k)), types[k].count()));
       }
       const auto sum_at = [&](const std::int64_t* base) {
         C sum{};
-        inner.for_each_run(
-            0, inner.count(), inner.count(),
-            [&](std::int64_t, const std::int64_t* offsets, std::int64_t length) {
-              for (std::int64_t i = 0; i < length; ++i) {
-                C product{1};
-                for (std::size_t k = 0; k < operands.size(); ++k) {
-                  product *= operands[k][base[k] + offsets[k] +
-                                         i * inner.inner_stride(static_cast<int>(k))];
-                }
-                sum += product;
-              }
-            });
+        inner.for_each_run(0, inner.count(), inner.count(),
+                           [&](std::int64_t, const std::int64_t* offsets, std::int64_t length) {
+                             for (std::int64_t i = 0; i < length; ++i) {
+                               C product{1};
+                               for (std::size_t k = 0; k < operands.size(); ++k) {
+                                 product *=
+                                     operands[k][base[k] + offsets[k] +
+                                                 i * inner.inner_stride(static_cast<int>(k))];
+                               }
+                               sum += product;
+                             }
+                           });
         return sum;
       };
       const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (inner.count() + 1));

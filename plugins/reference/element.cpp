@@ -22,25 +22,39 @@ struct Bool {
 template <typename F>
 void with_storage_type(inlay_dtype dtype, F&& f) {
   switch (dtype) {
-    case INLAY_F32: return f(float{});
-    case INLAY_F64: return f(double{});
-    case INLAY_F16: return f(F16{});
-    case INLAY_BF16: return f(BF16{});
-    case INLAY_I8: return f(std::int8_t{});
-    case INLAY_I16: return f(std::int16_t{});
-    case INLAY_I32: return f(std::int32_t{});
-    case INLAY_I64: return f(std::int64_t{});
-    case INLAY_U8: return f(std::uint8_t{});
-    case INLAY_U16: return f(std::uint16_t{});
-    case INLAY_U32: return f(std::uint32_t{});
-    case INLAY_U64: return f(std::uint64_t{});
-    case INLAY_BOOL: return f(Bool{});
-    default: return;
+    case INLAY_F32:
+      return f(float{});
+    case INLAY_F64:
+      return f(double{});
+    case INLAY_F16:
+      return f(F16{});
+    case INLAY_BF16:
+      return f(BF16{});
+    case INLAY_I8:
+      return f(std::int8_t{});
+    case INLAY_I16:
+      return f(std::int16_t{});
+    case INLAY_I32:
+      return f(std::int32_t{});
+    case INLAY_I64:
+      return f(std::int64_t{});
+    case INLAY_U8:
+      return f(std::uint8_t{});
+    case INLAY_U16:
+      return f(std::uint16_t{});
+    case INLAY_U32:
+      return f(std::uint32_t{});
+    case INLAY_U64:
+      return f(std::uint64_t{});
+    case INLAY_BOOL:
+      return f(Bool{});
+    default:
+      return;
   }
 }
 
-// Rounds to odd: the last bit of an inexact result is set, so that a second rounding to a shorter format gives what one
-// rounding would (Boldo and Melquiond, IEEE TC 57(4), 2008).
+// Rounds to odd: the last bit of an inexact result is set, so that a second rounding to a shorter
+// format gives what one rounding would (Boldo and Melquiond, IEEE TC 57(4), 2008).
 template <typename Wide>
 float round_to_odd(Wide value) {
   const auto nearest = static_cast<float>(value);
@@ -54,7 +68,8 @@ float widen(F16 half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half.bits & 0x8000u) << 16;
   const std::uint32_t magnitude = half.bits & 0x7fffu;
   if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude << 13));
-  // Shifted into place the exponent is 112 too small; one exact multiplication puts that right, subnormals included.
+  // Shifted into place the exponent is 112 too small; one exact multiplication puts that right,
+  // subnormals included.
   const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | sign);
 }
@@ -91,7 +106,8 @@ template <typename Integer>
 Integer saturate(double value) {
   using Limits = std::numeric_limits<Integer>;
   if (std::isnan(value)) return 0;
-  // The bounds are powers of two, so the comparison is exact although max() itself may not be a double.
+  // The bounds are powers of two, so the comparison is exact although max() itself may not be a
+  // double.
   if (value < static_cast<double>(Limits::min())) return Limits::min();
   if (value >= std::ldexp(1.0, Limits::digits)) return Limits::max();
   return static_cast<Integer>(value);
@@ -198,7 +214,7 @@ C highest(inlay_dtype dtype) {
 }
 
 #define INLAY_INSTANTIATE(C)                                                                      \
-  template void load<C>(inlay_dtype, const void*, std::int64_t, std::int64_t, std::int64_t, C*); \
+  template void load<C>(inlay_dtype, const void*, std::int64_t, std::int64_t, std::int64_t, C*);  \
   template void store<C>(inlay_dtype, void*, std::int64_t, std::int64_t, std::int64_t, const C*); \
   template C lowest<C>(inlay_dtype);                                                              \
   template C highest<C>(inlay_dtype);

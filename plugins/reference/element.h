@@ -1,5 +1,6 @@
-// Elements of all types by way of three: double for the float types, std::int64_t for signed integers, std::uint64_t for
-// unsigned ones and bool. A kernel loads a run of elements, computes, and stores, which rounds or wraps once.
+// Elements of all types by way of three: double for the float types, std::int64_t for signed
+// integers, std::uint64_t for unsigned ones and bool. A kernel loads a run of elements, computes,
+// and stores, which rounds or wraps once.
 //
 //   with_compute_type(x.dtype, [&]<typename C>(C) {
 //     C line[64];
@@ -28,8 +29,8 @@ template <typename C>
 void load(inlay_dtype dtype, const void* base, std::int64_t offset, std::int64_t stride,
           std::int64_t count, C* out);
 
-// Writes likewise. double rounds to nearest even in one step, saturates in integers (NaN: 0, fractions truncated);
-// integers wrap; anything but 0 is true.
+// Writes likewise. double rounds to nearest even in one step, saturates in integers (NaN: 0,
+// fractions truncated); integers wrap; anything but 0 is true.
 template <typename C>
 void store(inlay_dtype dtype, void* base, std::int64_t offset, std::int64_t stride,
            std::int64_t count, const C* in);
@@ -60,10 +61,14 @@ decltype(auto) with_compute_type(inlay_dtype dtype, F&& f) {
 template <typename F>
 decltype(auto) with_element_size(inlay_dtype dtype, F&& f) {
   switch (size_of(dtype)) {
-    case 1: return f(std::uint8_t{});
-    case 2: return f(std::uint16_t{});
-    case 4: return f(std::uint32_t{});
-    default: return f(std::uint64_t{});
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    default:
+      return f(std::uint64_t{});
   }
 }
 

@@ -79,13 +79,16 @@ C lesser_of(C a, C b) {
   return a < b ? a : b;
 }
 
+// Shifts by the width or more leave nothing but the sign.
 template <typename C>
 C shift(C a, C b, bool is_left) {
-  if (Bits(b) >= 64) return 0;
-  return static_cast<C>(is_left ? Bits(a) << Bits(b) : Bits(a) >> Bits(b));
+  if (is_left) return Bits(b) >= 64 ? C{0} : static_cast<C>(Bits(a) << Bits(b));
+  if (Bits(b) < 64) return static_cast<C>(a >> Bits(b));
+  return std::is_signed_v<C> && a < C{0} ? static_cast<C>(~Bits{0}) : C{0};
 }
 
-// Runs `f` over the operands in C. One function a line below; each body is compiled once per compute type.
+// Runs `f` over the operands in C. One function a line below; each body is compiled once per
+// compute type.
 struct Loop {
   Type a, b, y;
   Walk walk;
@@ -131,7 +134,7 @@ bool run_bitwise(std::string_view op, bool is_left, const Loop& loop, const Run&
     if (op == "BitwiseOr") return loop.operator()<C>(run, [](C a, C b) { return a | b; }), true;
     if (op == "BitwiseXor") return loop.operator()<C>(run, [](C a, C b) { return a ^ b; }), true;
     if (op == "BitShift") {
-      return loop.operator()<C>(run, [=](C a, C b) { return shift(a, b, is_left); }), true;
+      return loop.operator()<C>(run, [=](C a, C b) { return shift<C>(a, b, is_left); }), true;
     }
   }
   return false;
@@ -142,7 +145,7 @@ Loop make_loop(const Operation& op) {
   return {a, b, y, Walk::broadcast(y.dims, {a.dims, b.dims})};
 }
 
-constexpr std::string_view kIntegerOnly[] = {"And",        "Or",       "Xor",     "BitwiseAnd",
+constexpr std::string_view kIntegerOnly[] = {"And",       "Or",         "Xor",     "BitwiseAnd",
                                              "BitwiseOr", "BitwiseXor", "BitShift"};
 
 }  // namespace
@@ -172,7 +175,8 @@ Body compile_binary(const Operation& op) {
   };
 }
 
-// Base and exponent may have different types; the result has the base's. Computed in double unless both are integers.
+// Base and exponent may have different types; the result has the base's. Computed in double unless
+// both are integers.
 Body compile_power(const Operation& op) {
   const Loop loop = make_loop(op);
   return [=](const Run& run) {

@@ -16,9 +16,7 @@ struct Entry {
   Function function;
 };
 
-double softplus(double x) {
-  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
-}
+double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
 // Comparisons are written so that NaN passes through.
 constexpr Entry kFunctions[] = {
@@ -34,7 +32,10 @@ constexpr Entry kFunctions[] = {
     {"Floor", [](double x) { return std::floor(x); }},
     {"Ceil", [](double x) { return std::ceil(x); }},
     {"Round", [](double x) { return std::nearbyint(x); }},  // halves to even
-    {"Sign", [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x == 0 ? 0.0 : x; }},
+    {"Sign", [](double x) { return x > 0    ? 1.0
+                                   : x < 0  ? -1.0
+                                   : x == 0 ? 0.0
+                                            : x; }},
     {"Reciprocal", [](double x) { return 1.0 / x; }},
     {"Sin", [](double x) { return std::sin(x); }},
     {"Cos", [](double x) { return std::cos(x); }},
@@ -64,12 +65,18 @@ C apply_integer(char function, C x) {
   using Bits = std::uint64_t;
   const bool is_negative = std::is_signed_v<C> && x < C{0};
   switch (function) {
-    case 'r': return is_negative ? C{0} : x;
-    case '-': return static_cast<C>(Bits{0} - static_cast<Bits>(x));
-    case 'a': return is_negative ? static_cast<C>(Bits{0} - static_cast<Bits>(x)) : x;
-    case 's': return static_cast<C>(is_negative ? Bits(-1) : Bits(x != 0));
-    case '!': return static_cast<C>(x == 0);
-    default: return static_cast<C>(~static_cast<Bits>(x));
+    case 'r':
+      return is_negative ? C{0} : x;
+    case '-':
+      return static_cast<C>(Bits{0} - static_cast<Bits>(x));
+    case 'a':
+      return is_negative ? static_cast<C>(Bits{0} - static_cast<Bits>(x)) : x;
+    case 's':
+      return static_cast<C>(is_negative ? Bits(-1) : Bits(x != 0));
+    case '!':
+      return static_cast<C>(x == 0);
+    default:
+      return static_cast<C>(~static_cast<Bits>(x));
   }
 }
 

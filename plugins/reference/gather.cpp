@@ -44,13 +44,14 @@ Body compile_gather_elements(const Operation& op) {
     const auto chosen = load_indices(title, indices, run.in(1), {x.dims[axis]});
     with_element_size(y.dtype, [&]<typename E>(E) {
       run.host.parallel_for(walk.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-        walk.for_each_run(begin, end, end - begin, [&](std::int64_t to, const std::int64_t* from,
-                                                       std::int64_t length) {
-          for (std::int64_t i = 0; i < length; ++i) {
-            const std::int64_t base = from[0] + i * walk.inner_stride(0);
-            run.out<E>(0)[to + i] = run.in<E>(0)[base + chosen[to + i] * axis_stride];
-          }
-        });
+        walk.for_each_run(begin, end, end - begin,
+                          [&](std::int64_t to, const std::int64_t* from, std::int64_t length) {
+                            for (std::int64_t i = 0; i < length; ++i) {
+                              const std::int64_t base = from[0] + i * walk.inner_stride(0);
+                              run.out<E>(0)[to + i] =
+                                  run.in<E>(0)[base + chosen[to + i] * axis_stride];
+                            }
+                          });
       });
     });
   };
@@ -76,8 +77,8 @@ Body compile_gather_nd(const Operation& op) {
   const std::int64_t batch_size = x.count(batch_dims, x.rank());
   return [=, title = op.title()](const Run& run) {
     if (tuples == 0 || block == 0) return;
-    const auto chosen = depth == 0 ? std::vector<std::int64_t>{}
-                                   : load_indices(title, indices, run.in(1), extents);
+    const auto chosen =
+        depth == 0 ? std::vector<std::int64_t>{} : load_indices(title, indices, run.in(1), extents);
     const std::int64_t per_batch = tuples / batches;
     for (std::int64_t t = 0; t < tuples; ++t) {
       std::int64_t offset = t / per_batch * batch_size;

@@ -31,7 +31,8 @@ double pixel_of(const Sampling& s, double grid, double extent) {
   return s.aligns_corners ? (grid + 1) / 2 * (extent - 1) : ((grid + 1) * extent - 1) / 2;
 }
 
-// Folds a coordinate into the image; NaN and huge values land outside, so that they cannot overflow an index.
+// Folds a coordinate into the image; NaN and huge values land outside, so that they cannot overflow
+// an index.
 double fold(const Sampling& s, double x, std::int64_t extent) {
   const auto size = static_cast<double>(extent);
   if (!(std::fabs(x) < 1e15)) return -1e9;
@@ -121,8 +122,8 @@ Body compile_grid_sample(const Operation& op) {
         for (int d = 0; d < rank; ++d) {
           // The grid's last dimension counts from the innermost spatial dimension.
           const double place = places[i * rank + rank - 1 - d];
-          taps[d] = taps_at(s, fold(s, pixel_of(s, place, static_cast<double>(extents[d])),
-                                    extents[d]));
+          taps[d] =
+              taps_at(s, fold(s, pixel_of(s, place, static_cast<double>(extents[d])), extents[d]));
         }
         for (std::int64_t c = 0; c < x.dims[1]; ++c) {
           const std::int64_t plane = i / points * x.dims[1] + c;

@@ -13,8 +13,8 @@ std::vector<std::int64_t> load_indices(const std::string& title, const Type& typ
     const std::int64_t extent = extents[i % extents.size()];
     if (indices[i] < -extent || indices[i] >= extent) {
       throw std::out_of_range(title + ": index " + std::to_string(indices[i]) + " at position " +
-                              std::to_string(i) + " is outside [" + std::to_string(-extent) +
-                              ", " + std::to_string(extent - 1) + "]");
+                              std::to_string(i) + " is outside [" + std::to_string(-extent) + ", " +
+                              std::to_string(extent - 1) + "]");
     }
     if (indices[i] < 0) indices[i] += extent;
   }

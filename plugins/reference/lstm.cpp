@@ -16,7 +16,8 @@ Body compile_lstm(const Operation& op) {
       const Activation& candidate = recurrence.activation(s.direction, 1);
       const Activation& output = recurrence.activation(s.direction, 2);
       std::vector<double> peepholes(3 * n);  // i, o, f
-      if (run.in(7) != nullptr) load(dtype, run.in(7), s.direction * 3 * n, 1, 3 * n, peepholes.data());
+      if (run.in(7) != nullptr)
+        load(dtype, run.in(7), s.direction * 3 * n, 1, 3 * n, peepholes.data());
       std::vector<double> c = recurrence.load_state(run, 6, s.direction, s.batch);
       std::vector<double> sums(4 * n);
       for (std::int64_t step = 0; step < s.length; ++step) {

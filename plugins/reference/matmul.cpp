@@ -18,7 +18,8 @@ struct Product {
   std::int64_t count() const { return static_cast<std::int64_t>(a_offsets.size()); }
 };
 
-// numpy.matmul: a vector operand is a row on the left and a column on the right; leading dimensions broadcast.
+// numpy.matmul: a vector operand is a row on the left and a column on the right; leading dimensions
+// broadcast.
 Product matmul_shape(const Operation& op, const Dims& a, const Dims& b) {
   if (a.empty() || b.empty()) throw sdk::Decline(op.title() + ": an operand is a scalar");
   Product product;
@@ -69,9 +70,8 @@ void multiply(const sdk::Host& host, const Product& p, inlay_dtype a_dtype, cons
                           std::int64_t row_length) {
     for (std::int64_t i = 0; i < block.rows; ++i) {
       C* row = target + i * row_length;
-      load(a_dtype, a,
-           p.a_offsets[block.product] + (block.row + i) * p.a_row + k * p.a_column, p.a_column,
-           part, row);
+      load(a_dtype, a, p.a_offsets[block.product] + (block.row + i) * p.a_row + k * p.a_column,
+           p.a_column, part, row);
       const C zero = static_cast<C>(a_zeros.at(block.row + i));
       if (zero == C{}) continue;
       for (std::int64_t j = 0; j < part; ++j) row[j] -= zero;
@@ -81,9 +81,8 @@ void multiply(const sdk::Host& host, const Product& p, inlay_dtype a_dtype, cons
                           std::int64_t row_length) {
     for (std::int64_t i = 0; i < part; ++i) {
       C* row = target + i * row_length;
-      load(b_dtype, b,
-           p.b_offsets[block.product] + (k + i) * p.b_row + block.column * p.b_column, p.b_column,
-           block.columns, row);
+      load(b_dtype, b, p.b_offsets[block.product] + (k + i) * p.b_row + block.column * p.b_column,
+           p.b_column, block.columns, row);
       if (b_zeros.values.empty()) continue;
       for (std::int64_t j = 0; j < block.columns; ++j) {
         row[j] -= static_cast<C>(b_zeros.at(block.column + j));
@@ -106,8 +105,8 @@ Zeros load_zeros(const Run& run, int operand, const Type& type) {
   return {load_all<double>(type.dtype, run.in(operand), type.count())};
 }
 
-// Zero points and scales are scalars, or have an entry per row or column; in stacked products they may repeat the stack's
-// dimensions, which is not supported.
+// Zero points and scales are scalars, or have an entry per row or column; in stacked products they
+// may repeat the stack's dimensions, which is not supported.
 void require_vector(const Operation& op, const Type& type, std::int64_t length) {
   if (type.dtype == 0 || type.count() == 1 || type.count() == length) return;
   throw sdk::Decline(op.title() + ": expected 1 or " + std::to_string(length) +
@@ -124,8 +123,8 @@ Body compile_matmul(const Operation& op) {
       multiply<C>(run.host, product, a.dtype, run.in(0), b.dtype, run.in(1), {}, {},
                   [&](std::int64_t p, std::int64_t row, std::int64_t column, std::int64_t columns,
                       const C* sums) {
-                    store(y.dtype, run.out(0),
-                          (p * product.rows + row) * product.columns + column, 1, columns, sums);
+                    store(y.dtype, run.out(0), (p * product.rows + row) * product.columns + column,
+                          1, columns, sums);
                   });
     };
     // Sign extension keeps unsigned arithmetic right for signed integers, without overflow.
@@ -139,7 +138,8 @@ Body compile_gemm(const Operation& op) {
   const bool is_b_transposed = op.node().get_int("transB", 0) != 0;
   const double alpha = op.node().get_float("alpha", 1);
   const double beta = op.node().get_float("beta", 1);
-  if (a.rank() != 2 || b.rank() != 2) throw sdk::Decline(op.title() + ": operands must be matrices");
+  if (a.rank() != 2 || b.rank() != 2)
+    throw sdk::Decline(op.title() + ": operands must be matrices");
   Product product;
   product.rows = a.dims[is_a_transposed ? 1 : 0];
   product.depth = a.dims[is_a_transposed ? 0 : 1];
@@ -160,25 +160,24 @@ Body compile_gemm(const Operation& op) {
       const C c_factor = std::is_same_v<C, double>
                              ? static_cast<C>(beta)
                              : static_cast<C>(static_cast<std::int64_t>(beta));
-      multiply<C>(run.host, product, a.dtype, run.in(0), b.dtype, run.in(1), {}, {},
-                  [&](std::int64_t, std::int64_t row, std::int64_t column, std::int64_t columns,
-                      C* sums) {
-                    const std::int64_t first = row * product.columns + column;
-                    for (std::int64_t j = 0; j < columns; ++j) sums[j] *= factor;
-                    if (run.in(2) != nullptr) {
-                      addend.for_each_run(
-                          first, first + columns, columns,
-                          [&](std::int64_t to, const std::int64_t* from, std::int64_t length) {
-                            std::vector<C> line(length);
-                            load(c.dtype, run.in(2), from[0], addend.inner_stride(0), length,
-                                 line.data());
-                            for (std::int64_t j = 0; j < length; ++j) {
-                              sums[to - first + j] += c_factor * line[j];
-                            }
-                          });
+      multiply<C>(
+          run.host, product, a.dtype, run.in(0), b.dtype, run.in(1), {}, {},
+          [&](std::int64_t, std::int64_t row, std::int64_t column, std::int64_t columns, C* sums) {
+            const std::int64_t first = row * product.columns + column;
+            for (std::int64_t j = 0; j < columns; ++j) sums[j] *= factor;
+            if (run.in(2) != nullptr) {
+              addend.for_each_run(
+                  first, first + columns, columns,
+                  [&](std::int64_t to, const std::int64_t* from, std::int64_t length) {
+                    std::vector<C> line(length);
+                    load(c.dtype, run.in(2), from[0], addend.inner_stride(0), length, line.data());
+                    for (std::int64_t j = 0; j < length; ++j) {
+                      sums[to - first + j] += c_factor * line[j];
                     }
-                    store(y.dtype, run.out(0), first, 1, columns, sums);
                   });
+            }
+            store(y.dtype, run.out(0), first, 1, columns, sums);
+          });
     };
     is_float(a.dtype) ? run_in(double{}) : run_in(std::uint64_t{});
   };
@@ -215,18 +214,18 @@ Body compile_qlinear_matmul(const Operation& op) {
   return [=](const Run& run) {
     const Zeros a_scales = load_zeros(run, 1, a_scale), b_scales = load_zeros(run, 4, b_scale);
     const Zeros y_scales = load_zeros(run, 6, y_scale), y_zeros = load_zeros(run, 7, y_zero);
-    multiply<double>(
-        run.host, product, a.dtype, run.in(0), b.dtype, run.in(3), load_zeros(run, 2, a_zero),
-        load_zeros(run, 5, b_zero),
-        [&](std::int64_t p, std::int64_t row, std::int64_t column, std::int64_t columns,
-            double* sums) {
-          for (std::int64_t j = 0; j < columns; ++j) {
-            const double factor = a_scales.at(row) * b_scales.at(column + j) / y_scales.at(row);
-            sums[j] = std::nearbyint(sums[j] * factor) + y_zeros.at(row);
-          }
-          store(y.dtype, run.out(0), (p * product.rows + row) * product.columns + column, 1,
-                columns, sums);
-        });
+    multiply<double>(run.host, product, a.dtype, run.in(0), b.dtype, run.in(3),
+                     load_zeros(run, 2, a_zero), load_zeros(run, 5, b_zero),
+                     [&](std::int64_t p, std::int64_t row, std::int64_t column,
+                         std::int64_t columns, double* sums) {
+                       for (std::int64_t j = 0; j < columns; ++j) {
+                         const double factor =
+                             a_scales.at(row) * b_scales.at(column + j) / y_scales.at(row);
+                         sums[j] = std::nearbyint(sums[j] * factor) + y_zeros.at(row);
+                       }
+                       store(y.dtype, run.out(0),
+                             (p * product.rows + row) * product.columns + column, 1, columns, sums);
+                     });
   };
 }
 

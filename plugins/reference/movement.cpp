@@ -1,4 +1,5 @@
-// Operators that move elements without computing: everything is a walk with strides, or blocks of bytes.
+// Operators that move elements without computing: everything is a walk with strides, or blocks of
+// bytes.
 #include <cstring>
 
 #include "plugins/reference/element.h"
@@ -42,8 +43,7 @@ std::int64_t block_size(const Operation& op, const Type& x) {
 void copy_blocks(const Run& run, std::int64_t count, std::size_t block_bytes, const std::byte* in,
                  std::size_t in_pitch, std::byte* out, std::size_t out_pitch) {
   if (out == nullptr || block_bytes == 0) return;
-  const auto grain =
-      std::max<std::int64_t>(1, 65536 / static_cast<std::int64_t>(block_bytes));
+  const auto grain = std::max<std::int64_t>(1, 65536 / static_cast<std::int64_t>(block_bytes));
   run.host.parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       std::memcpy(out + i * out_pitch, in + i * in_pitch, block_bytes);
@@ -68,7 +68,8 @@ Body compile_transpose(const Operation& op) {
     const std::int64_t d = op.node().has("perm") && perm.size() == x.dims.size()
                                ? perm[i]
                                : x.rank() - 1 - static_cast<std::int64_t>(i);
-    if (d < 0 || d >= x.rank() || seen[d]) throw sdk::Decline(op.title() + ": perm is no permutation");
+    if (d < 0 || d >= x.rank() || seen[d])
+      throw sdk::Decline(op.title() + ": perm is no permutation");
     seen[d] = true;
     order.push_back(static_cast<int>(d));
   }
@@ -145,8 +146,8 @@ Body compile_slice(const Operation& op) {
     const std::int64_t axis = axes[i], step = steps.empty() ? 1 : steps[i];
     if (axis < 0 || axis >= x.rank()) throw sdk::Decline(op.title() + ": axis outside the rank");
     const std::int64_t last = starts[i] + (y.dims[axis] - 1) * step;
-    const bool is_inside = starts[i] >= 0 && starts[i] < x.dims[axis] && last >= 0 &&
-                           last < x.dims[axis];
+    const bool is_inside =
+        starts[i] >= 0 && starts[i] < x.dims[axis] && last >= 0 && last < x.dims[axis];
     if (y.count() != 0 && !is_inside) {
       throw sdk::Decline(op.title() + ": reads " + std::to_string(starts[i]) + " to " +
                          std::to_string(last) + " of an axis of " + std::to_string(x.dims[axis]));

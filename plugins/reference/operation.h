@@ -1,5 +1,5 @@
-// One ONNX operator as its kernel sees it: types at compile time, pointers at run time. It hides whether an operand is an
-// input of the run or a constant of the region.
+// One ONNX operator as its kernel sees it: types at compile time, pointers at run time. It hides
+// whether an operand is an input of the run or a constant of the region.
 //
 //   Body compile_negate(const Operation& op) {
 //     const Type x = op.input(0);
@@ -38,7 +38,8 @@ Dims row_major_strides(const Dims& dims);
 
 class Operation {
  public:
-  // throws  sdk::Decline for a region of several nodes, a string tensor or a layout that is not dense
+  // throws  sdk::Decline for a region of several nodes, a string tensor or a layout that is not
+  // dense
   explicit Operation(const sdk::RegionView& region);
 
   const sdk::NodeView& node() const { return node_; }
@@ -61,7 +62,7 @@ class Operation {
 
  private:
   sdk::NodeView node_;
-  std::vector<Type> inputs_;   // dtype 0: absent
+  std::vector<Type> inputs_;  // dtype 0: absent
   std::vector<Type> outputs_;
 };
 
@@ -81,7 +82,8 @@ struct Run {
   }
 };
 
-// What a compiled operator does. Throws std::exception before it has written anything, or not at all.
+// What a compiled operator does. Throws std::exception before it has written anything, or not at
+// all.
 using Body = std::function<void(const Run&)>;
 using CompileOperator = Body (*)(const Operation&);
 

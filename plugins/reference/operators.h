@@ -1,4 +1,5 @@
-// The compile function of every operator, by family. Each throws sdk::Decline for what it does not do.
+// The compile function of every operator, by family. Each throws sdk::Decline for what it does not
+// do.
 #pragma once
 
 #include "plugins/reference/operation.h"

@@ -1,4 +1,5 @@
-// Pad in all modes: each axis maps output coordinates to input coordinates, -1 being the padding value.
+// Pad in all modes: each axis maps output coordinates to input coordinates, -1 being the padding
+// value.
 #include <cstring>
 
 #include "plugins/reference/element.h"
@@ -10,7 +11,8 @@ namespace {
 
 std::int64_t wrapped(std::int64_t i, std::int64_t period) { return (i % period + period) % period; }
 
-// Input coordinate for coordinate `i` (0 is the first input element) of an axis of `extent` elements.
+// Input coordinate for coordinate `i` (0 is the first input element) of an axis of `extent`
+// elements.
 std::int64_t source_of(std::int64_t i, std::int64_t extent, std::string_view mode) {
   if (i >= 0 && i < extent) return i;
   if (mode == "constant" || extent == 0) return -1;

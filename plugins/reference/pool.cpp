@@ -10,7 +10,8 @@
 namespace inlay::reference {
 namespace {
 
-// Calls f(output index, first tap, one past the last tap) per output position; the taps are those inside the input.
+// Calls f(output index, first tap, one past the last tap) per output position; the taps are those
+// inside the input.
 template <typename F>
 void for_each_window(const Window& w, F&& f) {
   std::int64_t o = 0;
@@ -47,8 +48,8 @@ void for_each_tap(const Window& w, const Extent& at, const Extent& first, const 
   }
 }
 
-// Taps that count for an average with padding: those inside the padded input. Under ceil_mode a window may stick out
-// beyond it.
+// Taps that count for an average with padding: those inside the padded input. Under ceil_mode a
+// window may stick out beyond it.
 std::int64_t padded_taps(const Window& w, const Extent& at) {
   std::int64_t count = 1;
   for (int d = 0; d < 3; ++d) {
@@ -102,8 +103,8 @@ Body compile_max_pool(const Operation& op) {
             });
             best[o] = chosen < 0 ? lowest<C>(x.dtype) : plane[chosen];
             chosen = std::max<std::int64_t>(chosen, 0);
-            where[o] = p * window.in_count() +
-                       (is_column_major ? column_major(window, chosen) : chosen);
+            where[o] =
+                p * window.in_count() + (is_column_major ? column_major(window, chosen) : chosen);
           });
           const std::int64_t count = window.out_count();
           if (run.out(0)) store(x.dtype, run.out(0), p * count, 1, count, best.data());
@@ -125,21 +126,21 @@ Body compile_sum_pool(const Operation& op) {
       std::vector<double> plane(window.in_count()), out(window.out_count());
       for (std::int64_t p = begin; p < end; ++p) {
         load(x.dtype, run.in(0), p * window.in_count(), 1, window.in_count(), plane.data());
-        for_each_window(window, [&](std::int64_t o, const Extent& at, const Extent& first,
-                                    const Extent& last) {
-          double sum = 0;
-          std::int64_t taps = 0;
-          for_each_tap(window, at, first, last, [&](std::int64_t i) {
-            sum += is_average ? plane[i] : std::pow(std::fabs(plane[i]), power);
-            ++taps;
-          });
-          if (counts_padding) taps = padded_taps(window, at);
-          if (is_average) {
-            out[o] = taps == 0 ? 0.0 : sum / static_cast<double>(taps);
-          } else {
-            out[o] = std::pow(sum, 1.0 / power);
-          }
-        });
+        for_each_window(
+            window, [&](std::int64_t o, const Extent& at, const Extent& first, const Extent& last) {
+              double sum = 0;
+              std::int64_t taps = 0;
+              for_each_tap(window, at, first, last, [&](std::int64_t i) {
+                sum += is_average ? plane[i] : std::pow(std::fabs(plane[i]), power);
+                ++taps;
+              });
+              if (counts_padding) taps = padded_taps(window, at);
+              if (is_average) {
+                out[o] = taps == 0 ? 0.0 : sum / static_cast<double>(taps);
+              } else {
+                out[o] = std::pow(sum, 1.0 / power);
+              }
+            });
         store(y.dtype, run.out(0), p * window.out_count(), 1, window.out_count(), out.data());
       }
     });

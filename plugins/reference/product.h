@@ -1,9 +1,10 @@
-// The one matrix product of the reference: MatMul, Gemm, Conv and the quantised products are all blocks of it.
+// The one matrix product of the reference: MatMul, Gemm, Conv and the quantised products are all
+// blocks of it.
 //
 //   for_each_product_block<double>(host, count, rows, depth, columns, load_a, load_b, finish);
 //
-// Sums run over the depth in order, in double (or in 64-bit integers that wrap), so results depend neither on the number
-// of threads nor on the block sizes.
+// Sums run over the depth in order, in double (or in 64-bit integers that wrap), so results depend
+// neither on the number of threads nor on the block sizes.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,9 @@
 
 namespace inlay::reference {
 
-// c[i][j] += sum over k of a[i][k] * b[k][j], row-major with the given row lengths; `columns` is a multiple of
-// kColumnUnit. Products of two f32 are exact in double, so fused and separate multiply-adds agree.
+// c[i][j] += sum over k of a[i][k] * b[k][j], row-major with the given row lengths; `columns` is a
+// multiple of kColumnUnit. Products of two f32 are exact in double, so fused and separate
+// multiply-adds agree.
 inline constexpr std::int64_t kColumnUnit = 8;
 void multiply_add(std::int64_t rows, std::int64_t depth, std::int64_t columns, const double* a,
                   std::int64_t a_row, const double* b, std::int64_t b_row, double* c,
@@ -36,9 +38,10 @@ inline constexpr std::int64_t kDepthBlock = 128;
 inline constexpr std::int64_t kColumnBlock = 128;
 
 // Computes `count` products of [rows, depth] by [depth, columns], in parallel over their blocks.
-//   load_a(block, k, depth, target, row length)  fills target[i][0..depth) with rows block.row + i, columns k...
-//   load_b(block, k, depth, target, row length)  fills target[0..depth)[j] with rows k..., columns block.column + j
-//   finish(block, i, sums)                       takes the sums of row block.row + i, for block.columns columns
+//   load_a(block, k, depth, target, row length)  fills target[i][0..depth) with rows block.row + i,
+//   columns k... load_b(block, k, depth, target, row length)  fills target[0..depth)[j] with rows
+//   k..., columns block.column + j finish(block, i, sums)                       takes the sums of
+//   row block.row + i, for block.columns columns
 template <typename C, typename LoadA, typename LoadB, typename Finish>
 void for_each_product_block(const sdk::Host& host, std::int64_t count, std::int64_t rows,
                             std::int64_t depth, std::int64_t columns, const LoadA& load_a,
@@ -47,13 +50,13 @@ void for_each_product_block(const sdk::Host& host, std::int64_t count, std::int6
   const std::int64_t column_blocks = (columns + kColumnBlock - 1) / kColumnBlock;
   const std::int64_t per_product = row_blocks * column_blocks;
   // Small products share a task: at least about a million multiply-adds each.
-  const std::int64_t work =
-      std::max<std::int64_t>(1, std::min(rows, kRowBlock) * std::min(columns, kColumnBlock) * depth);
+  const std::int64_t work = std::max<std::int64_t>(
+      1, std::min(rows, kRowBlock) * std::min(columns, kColumnBlock) * depth);
   host.parallel_for(
       count * per_product, std::int64_t{1} << 20 > work ? (std::int64_t{1} << 20) / work : 1,
       [&](std::int64_t begin, std::int64_t end) {
-        const std::int64_t width = std::min(
-            kColumnBlock, (columns + kColumnUnit - 1) / kColumnUnit * kColumnUnit);
+        const std::int64_t width =
+            std::min(kColumnBlock, (columns + kColumnUnit - 1) / kColumnUnit * kColumnUnit);
         std::vector<C> a(std::min(rows, kRowBlock) * kDepthBlock);
         std::vector<C> b(kDepthBlock * width);
         std::vector<C> sums(std::min(rows, kRowBlock) * width);

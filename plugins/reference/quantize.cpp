@@ -9,7 +9,8 @@
 namespace inlay::reference {
 namespace {
 
-// Which scale belongs to an element: one for all, one an index of the axis, or one a block of `block` indices.
+// Which scale belongs to an element: one for all, one an index of the axis, or one a block of
+// `block` indices.
 struct ScaleMap {
   std::int64_t length = 1, inner = 1, block = 1, entries = 1;
   bool is_per_tensor = true, is_blocked = false;
@@ -39,8 +40,8 @@ ScaleMap read_scales(const Operation& op) {
   const std::int64_t expected =
       map.is_blocked ? x.count(0, static_cast<int>(axis)) * map.entries * map.inner : map.length;
   if (scale.count() != expected) {
-    throw sdk::Decline(op.title() + ": expected " + std::to_string(expected) +
-                       " scales, found " + std::to_string(scale.count()));
+    throw sdk::Decline(op.title() + ": expected " + std::to_string(expected) + " scales, found " +
+                       std::to_string(scale.count()));
   }
   return map;
 }
@@ -52,7 +53,8 @@ std::vector<double> load_zeros(const Run& run, int operand, inlay_dtype dtype, s
 
 }  // namespace
 
-// The quotient is rounded in the scale's precision first, as ONNX divides in that type; ties decide the result.
+// The quotient is rounded in the scale's precision first, as ONNX divides in that type; ties decide
+// the result.
 Body compile_quantize_linear(const Operation& op) {
   const Type x = op.input(0), scale = op.input(1), y = op.output(0);
   const inlay_dtype zero_dtype = op.has_input(2) ? op.input(2).dtype : y.dtype;
@@ -91,7 +93,8 @@ Body compile_dequantize_linear(const Operation& op) {
   };
 }
 
-// In f32 throughout, as ONNX defines it: the scale is a result, and the elements are divided by the rounded one.
+// In f32 throughout, as ONNX defines it: the scale is a result, and the elements are divided by the
+// rounded one.
 Body compile_dynamic_quantize_linear(const Operation& op) {
   const Type x = op.input(0);
   if (x.dtype != INLAY_F32) throw sdk::Decline(op.title() + ": defined for f32 only");

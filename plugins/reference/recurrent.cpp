@@ -16,13 +16,14 @@ struct ActivationDefault {
   double alpha, beta;
 };
 
-// ONNX's activations; those with parameters consume them from activation_alpha and activation_beta in order.
+// ONNX's activations; those with parameters consume them from activation_alpha and activation_beta
+// in order.
 constexpr ActivationDefault kActivations[] = {
-    {"Relu", false, false, 0, 0},           {"Tanh", false, false, 0, 0},
-    {"Sigmoid", false, false, 0, 0},        {"Softsign", false, false, 0, 0},
-    {"Softplus", false, false, 0, 0},       {"Affine", true, true, 1, 0},
-    {"LeakyRelu", true, false, 0.01, 0},    {"ThresholdedRelu", true, false, 1, 0},
-    {"ScaledTanh", true, true, 1, 1},       {"HardSigmoid", true, true, 0.2, 0.5},
+    {"Relu", false, false, 0, 0},        {"Tanh", false, false, 0, 0},
+    {"Sigmoid", false, false, 0, 0},     {"Softsign", false, false, 0, 0},
+    {"Softplus", false, false, 0, 0},    {"Affine", true, true, 1, 0},
+    {"LeakyRelu", true, false, 0.01, 0}, {"ThresholdedRelu", true, false, 1, 0},
+    {"ScaledTanh", true, true, 1, 1},    {"HardSigmoid", true, true, 0.2, 0.5},
     {"Elu", true, false, 1, 0}};
 
 std::string lower_case(std::string_view text) {
@@ -120,9 +121,7 @@ Recurrence::Recurrence(const Operation& op, int gates, const std::vector<std::st
   activations_per_direction_ = static_cast<std::int64_t>(defaults.size());
 }
 
-double Recurrence::clipped(double x) const {
-  return clip_ > 0 ? std::clamp(x, -clip_, clip_) : x;
-}
+double Recurrence::clipped(double x) const { return clip_ > 0 ? std::clamp(x, -clip_, clip_) : x; }
 
 std::vector<double> Recurrence::load_state(const Run& run, int operand, std::int64_t direction,
                                            std::int64_t batch) const {
@@ -184,8 +183,17 @@ void Recurrence::run(const Run& run, const std::function<void(Sequence&)>& f) co
     }
     run.host.parallel_for(shape_.batch, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t b = begin; b < end; ++b) {
-        Sequence sequence{d, b, lengths[b], projected.data(), recurrent.data(), biases.data(),
-                          biases.data() + width, load_state(run, 5, d, b), shape_, run, dtype_,
+        Sequence sequence{d,
+                          b,
+                          lengths[b],
+                          projected.data(),
+                          recurrent.data(),
+                          biases.data(),
+                          biases.data() + width,
+                          load_state(run, 5, d, b),
+                          shape_,
+                          run,
+                          dtype_,
                           direction_ == "reverse" || d == 1};
         const std::vector<double> zeros(shape_.hidden);
         for (std::int64_t t = lengths[b]; t < shape_.steps && run.out(0) != nullptr; ++t) {

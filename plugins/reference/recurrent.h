@@ -1,4 +1,5 @@
-// What LSTM, GRU and RNN share: operands, directions, activations, and the walk over sequences. All state is double.
+// What LSTM, GRU and RNN share: operands, directions, activations, and the walk over sequences. All
+// state is double.
 //
 //   const Recurrence recurrence(op, 4, {"Sigmoid", "Tanh", "Tanh"});
 //   recurrence.run(run, [&](Sequence& s) {
@@ -30,11 +31,11 @@ struct RecurrentShape {
 // One sequence of the batch in one direction.
 struct Sequence {
   std::int64_t direction, batch, length;
-  const double* projected;  // [steps, batch, width] of this direction: X·Wᵀ
-  const double* recurrent;  // [hidden, width]: Rᵀ
+  const double* projected;       // [steps, batch, width] of this direction: X·Wᵀ
+  const double* recurrent;       // [hidden, width]: Rᵀ
   const double* input_bias;      // [width]
   const double* recurrent_bias;  // [width]
-  std::vector<double> h;    // the initial state, then the current one
+  std::vector<double> h;         // the initial state, then the current one
 
   const RecurrentShape& shape;
   const Run& run;

@@ -14,11 +14,16 @@ namespace {
 enum class Reduction { kSum, kMean, kMax, kMin, kProd, kL1, kL2, kLogSum, kLogSumExp, kSumSquare };
 
 constexpr std::pair<std::string_view, Reduction> kReductions[] = {
-    {"ReduceSum", Reduction::kSum},         {"ReduceMean", Reduction::kMean},
-    {"ReduceMax", Reduction::kMax},         {"ReduceMin", Reduction::kMin},
-    {"ReduceProd", Reduction::kProd},       {"ReduceL1", Reduction::kL1},
-    {"ReduceL2", Reduction::kL2},           {"ReduceLogSum", Reduction::kLogSum},
-    {"ReduceLogSumExp", Reduction::kLogSumExp}, {"ReduceSumSquare", Reduction::kSumSquare}};
+    {"ReduceSum", Reduction::kSum},
+    {"ReduceMean", Reduction::kMean},
+    {"ReduceMax", Reduction::kMax},
+    {"ReduceMin", Reduction::kMin},
+    {"ReduceProd", Reduction::kProd},
+    {"ReduceL1", Reduction::kL1},
+    {"ReduceL2", Reduction::kL2},
+    {"ReduceLogSum", Reduction::kLogSum},
+    {"ReduceLogSumExp", Reduction::kLogSumExp},
+    {"ReduceSumSquare", Reduction::kSumSquare}};
 
 bool needs_logarithm_or_root(Reduction reduction) {
   return reduction == Reduction::kL2 || reduction == Reduction::kLogSum ||
@@ -69,23 +74,35 @@ C reduce(Reduction reduction, const Group<C>& group) {
   using W = std::conditional_t<std::is_floating_point_v<C>, C, std::uint64_t>;
   W sum = reduction == Reduction::kProd ? W{1} : W{0};
   switch (reduction) {
-    case Reduction::kMax: return extreme(group, true);
-    case Reduction::kMin: return extreme(group, false);
-    case Reduction::kProd: group.for_each([&](C value) { sum *= W(value); }); break;
+    case Reduction::kMax:
+      return extreme(group, true);
+    case Reduction::kMin:
+      return extreme(group, false);
+    case Reduction::kProd:
+      group.for_each([&](C value) { sum *= W(value); });
+      break;
     case Reduction::kL1:
       group.for_each([&](C value) { sum += value < C{0} ? W{0} - W(value) : W(value); });
       break;
     case Reduction::kL2:
-    case Reduction::kSumSquare: group.for_each([&](C value) { sum += W(value) * W(value); }); break;
-    default: group.for_each([&](C value) { sum += W(value); });
+    case Reduction::kSumSquare:
+      group.for_each([&](C value) { sum += W(value) * W(value); });
+      break;
+    default:
+      group.for_each([&](C value) { sum += W(value); });
   }
   if constexpr (std::is_floating_point_v<C>) {
     switch (reduction) {
-      case Reduction::kMean: return sum / static_cast<double>(group.walk.count());
-      case Reduction::kL2: return std::sqrt(sum);
-      case Reduction::kLogSum: return std::log(sum);
-      case Reduction::kLogSumExp: return log_sum_exp(group);
-      default: return sum;
+      case Reduction::kMean:
+        return sum / static_cast<double>(group.walk.count());
+      case Reduction::kL2:
+        return std::sqrt(sum);
+      case Reduction::kLogSum:
+        return std::log(sum);
+      case Reduction::kLogSumExp:
+        return log_sum_exp(group);
+      default:
+        return sum;
     }
   }
   const auto count = static_cast<C>(group.walk.count());
@@ -119,10 +136,11 @@ Body compile_reduce(const Operation& op) {
     const auto run_in = [&]<typename C>(C) {
       const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (group.count() + 1));
       run.host.parallel_for(kept.count(), grain, [&](std::int64_t begin, std::int64_t end) {
-        kept.for_each_run(begin, end, 1, [&](std::int64_t to, const std::int64_t* from, std::int64_t) {
-          const C result = reduce<C>(reduction, Group<C>{x, run.in(0), group, from[0]});
-          store(y.dtype, run.out(0), to, 1, 1, &result);
-        });
+        kept.for_each_run(
+            begin, end, 1, [&](std::int64_t to, const std::int64_t* from, std::int64_t) {
+              const C result = reduce<C>(reduction, Group<C>{x, run.in(0), group, from[0]});
+              store(y.dtype, run.out(0), to, 1, 1, &result);
+            });
       });
     };
     if (needs_logarithm_or_root(reduction)) {

@@ -1,4 +1,5 @@
-// Resize. All modes are separable: along each axis an output is a weighted sum of inputs, so one pass an axis does it.
+// Resize. All modes are separable: along each axis an output is a weighted sum of inputs, so one
+// pass an axis does it.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -151,12 +152,14 @@ Body compile_resize(const Operation& op) {
   std::vector<AxisMap> maps(rank);
   for (std::size_t d = 0; d < rank; ++d) {
     const double start = roi.empty() ? 0.0 : roi[d], end = roi.empty() ? 1.0 : roi[rank + d];
-    const bool is_cropped = settings.coordinates == "tf_crop_and_resize" && (start != 0 || end != 1);
+    const bool is_cropped =
+        settings.coordinates == "tf_crop_and_resize" && (start != 0 || end != 1);
     if (x.dims[d] == y.dims[d] && scales[d] == 1.0f && !is_cropped) continue;
     // A scale that is the rounded quotient of the extents stands for the exact quotient.
     const double quotient = static_cast<double>(y.dims[d]) / static_cast<double>(x.dims[d]);
     const bool is_quotient = static_cast<float>(quotient) == scales[d];
-    maps[d] = map_axis(settings, x.dims[d], y.dims[d], is_quotient ? quotient : scales[d], start, end);
+    maps[d] =
+        map_axis(settings, x.dims[d], y.dims[d], is_quotient ? quotient : scales[d], start, end);
   }
   return [=](const Run& run) {
     std::vector<double> values = load_all<double>(x.dtype, run.in(0), x.count());

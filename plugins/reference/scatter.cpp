@@ -1,5 +1,5 @@
-// ScatterElements and ScatterND. Updates of one element combine in the order of the updates; floats in double, rounded
-// once at the end.
+// ScatterElements and ScatterND. Updates of one element combine in the order of the updates; floats
+// in double, rounded once at the end.
 #include <cmath>
 #include <cstring>
 #include <string_view>
@@ -32,11 +32,16 @@ C combine(Combine how, C a, C b) {
     if (std::isnan(a) || std::isnan(b)) return a + b;
   }
   switch (how) {
-    case Combine::kAdd: return static_cast<C>(W(a) + W(b));
-    case Combine::kMul: return static_cast<C>(W(a) * W(b));
-    case Combine::kMax: return a > b ? a : b;
-    case Combine::kMin: return a < b ? a : b;
-    default: return b;
+    case Combine::kAdd:
+      return static_cast<C>(W(a) + W(b));
+    case Combine::kMul:
+      return static_cast<C>(W(a) * W(b));
+    case Combine::kMax:
+      return a > b ? a : b;
+    case Combine::kMin:
+      return a < b ? a : b;
+    default:
+      return b;
   }
 }
 
@@ -72,7 +77,8 @@ Body compile_scatter_elements(const Operation& op) {
   const int axis = op.axis(x.rank());
   const Combine how = read_reduction(op);
   if (indices.rank() != x.rank() || op.input(2).dims != indices.dims) {
-    throw sdk::Decline(op.title() + ": indices and updates must have the input's rank and one shape");
+    throw sdk::Decline(op.title() +
+                       ": indices and updates must have the input's rank and one shape");
   }
   for (int d = 0; d < x.rank(); ++d) {
     if (d != axis && indices.dims[d] > x.dims[d]) {
@@ -85,13 +91,13 @@ Body compile_scatter_elements(const Operation& op) {
   const Walk walk(indices.dims, {strides}, {0});
   return [=, title = op.title()](const Run& run) {
     std::vector<std::int64_t> targets = load_indices(title, indices, run.in(1), {x.dims[axis]});
-    walk.for_each_run(0, walk.count(), walk.count(), [&](std::int64_t to, const std::int64_t* from,
-                                                         std::int64_t length) {
-      for (std::int64_t i = 0; i < length; ++i) {
-        std::int64_t& target = targets[to + i];
-        target = target * axis_stride + from[0] + i * walk.inner_stride(0);
-      }
-    });
+    walk.for_each_run(0, walk.count(), walk.count(),
+                      [&](std::int64_t to, const std::int64_t* from, std::int64_t length) {
+                        for (std::int64_t i = 0; i < length; ++i) {
+                          std::int64_t& target = targets[to + i];
+                          target = target * axis_stride + from[0] + i * walk.inner_stride(0);
+                        }
+                      });
     scatter(run, x, how, 1, targets);
   };
 }
@@ -112,8 +118,8 @@ Body compile_scatter_nd(const Operation& op) {
   const Dims strides = row_major_strides(x.dims);
   const Dims extents(x.dims.begin(), x.dims.begin() + depth);
   return [=, title = op.title()](const Run& run) {
-    const auto chosen = depth == 0 ? std::vector<std::int64_t>{}
-                                   : load_indices(title, indices, run.in(1), extents);
+    const auto chosen =
+        depth == 0 ? std::vector<std::int64_t>{} : load_indices(title, indices, run.in(1), extents);
     std::vector<std::int64_t> targets(tuples);
     for (std::int64_t t = 0; t < tuples; ++t) {
       for (int d = 0; d < depth; ++d) targets[t] += chosen[t * depth + d] * strides[d];

@@ -36,7 +36,8 @@ Walk::Walk(const Dims& dims, const std::vector<Dims>& strides, Dims bases)
 Walk Walk::broadcast(const Dims& out, const std::vector<Dims>& operands) {
   std::vector<Dims> strides;
   for (const Dims& operand : operands) {
-    if (operand.size() > out.size()) throw sdk::Decline("operand has a higher rank than the result");
+    if (operand.size() > out.size())
+      throw sdk::Decline("operand has a higher rank than the result");
     const Dims own = row_major_strides(operand);
     const std::size_t shift = out.size() - operand.size();
     Dims spread(out.size(), 0);

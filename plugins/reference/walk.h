@@ -1,9 +1,11 @@
-// Visits the elements of a dense output in order, together with the offsets of the operands' elements that belong to
-// them: broadcasting, transposing, slicing and tiling are all strides.
+// Visits the elements of a dense output in order, together with the offsets of the operands'
+// elements that belong to them: broadcasting, transposing, slicing and tiling are all strides.
 //
 //   const Walk walk = Walk::broadcast({2, 3}, {{3}, {2, 1}});
-//   walk.for_each_run(0, 6, 512, [&](std::int64_t out, const std::int64_t* offsets, std::int64_t length) {
-//     // out[out + i] belongs to a[offsets[0] + i * walk.inner_stride(0)], b[offsets[1] + i * walk.inner_stride(1)]
+//   walk.for_each_run(0, 6, 512, [&](std::int64_t out, const std::int64_t* offsets, std::int64_t
+//   length) {
+//     // out[out + i] belongs to a[offsets[0] + i * walk.inner_stride(0)], b[offsets[1] + i *
+//     walk.inner_stride(1)]
 //   });
 #pragma once
 
@@ -18,8 +20,8 @@ namespace inlay::reference {
 
 class Walk {
  public:
-  // dims: the output's extents. strides[k][d]: elements of operand k between neighbours along d. bases[k]: its offset at
-  // the origin.
+  // dims: the output's extents. strides[k][d]: elements of operand k between neighbours along d.
+  // bases[k]: its offset at the origin.
   Walk(const Dims& dims, const std::vector<Dims>& strides, Dims bases);
 
   // Operands of numpy's broadcasting; each must broadcast to `out`.
@@ -29,7 +31,8 @@ class Walk {
   std::int64_t count() const { return count_; }
   std::int64_t inner_stride(int operand) const { return strides_[operand].back(); }
 
-  // Calls f(output offset, operands' offsets, length) for runs of at most `limit` elements that cover [begin, end).
+  // Calls f(output offset, operands' offsets, length) for runs of at most `limit` elements that
+  // cover [begin, end).
   template <typename F>
   void for_each_run(std::int64_t begin, std::int64_t end, std::int64_t limit, F&& f) const {
     if (begin >= end) return;
@@ -70,13 +73,15 @@ class Walk {
   std::int64_t count_;
 };
 
-// out[i] = in[offset of i]: copies elements of any type along a walk with one operand, in parallel when large.
+// out[i] = in[offset of i]: copies elements of any type along a walk with one operand, in parallel
+// when large.
 void copy_along(const Walk& walk, inlay_dtype dtype, const Run& run, const void* in, void* out);
 
 // Elements that one thread should have at least, for cheap bodies.
 inline constexpr std::int64_t kGrain = 16384;
 
-// Elements that elementwise kernels convert at a time: a few such buffers fit the first-level cache.
+// Elements that elementwise kernels convert at a time: a few such buffers fit the first-level
+// cache.
 inline constexpr std::int64_t kChunk = 512;
 
 }  // namespace inlay::reference

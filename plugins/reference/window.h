@@ -1,4 +1,5 @@
-// The sliding window of convolutions and pools, always in three spatial dimensions: missing ones in front have extent 1.
+// The sliding window of convolutions and pools, always in three spatial dimensions: missing ones in
+// front have extent 1.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@ namespace inlay::reference {
 using Extent = std::array<std::int64_t, 3>;
 
 struct Window {
-  Extent in, out;             // spatial extents of input and output
+  Extent in, out;  // spatial extents of input and output
   Extent kernel, stride, dilation;
   Extent pad_begin, pad_end;  // may be negative
   int spatial_rank = 0;       // as the operator has it
@@ -26,8 +27,9 @@ struct Window {
   }
 };
 
-// Reads kernel_shape, strides, pads and dilations. `kernel` gives the kernel's extents where kernel_shape is absent.
-// throws  sdk::Decline for more than three spatial dimensions or a stride, dilation or extent below 1
+// Reads kernel_shape, strides, pads and dilations. `kernel` gives the kernel's extents where
+// kernel_shape is absent. throws  sdk::Decline for more than three spatial dimensions or a stride,
+// dilation or extent below 1
 Window read_window(const Operation& op, const Dims& in, const Dims& out, const Dims& kernel);
 
 }  // namespace inlay::reference

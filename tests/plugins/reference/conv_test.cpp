@@ -12,8 +12,11 @@ struct Conv2d {
     return (in + pads[d] + pads[d + 2] - (k - 1) * dilations[d] - 1) / strides[d] + 1;
   }
   Attributes attributes() const {
-    return {{"kernel_shape", Ints{kh, kw}}, {"strides", strides}, {"dilations", dilations},
-            {"pads", pads},                 {"group", group}};
+    return {{"kernel_shape", Ints{kh, kw}},
+            {"strides", strides},
+            {"dilations", dilations},
+            {"pads", pads},
+            {"group", group}};
   }
 };
 
@@ -68,8 +71,11 @@ TEST(ReferenceConv, MatchesTheDefinitionOnRandomShapes) {
     const Tensor x = random_floats(rng, {s.n, s.c, s.h, s.w});
     const Tensor w = random_floats(rng, {s.o, s.c / s.group, s.kh, s.kw});
     const Tensor b = random_floats(rng, {s.o});
-    const Tensor y = KernelCase("Conv", s.attributes()).input(x).input(w).input(b).run(
-        {DType::kF32, {s.n, s.o, s.out(0), s.out(1)}});
+    const Tensor y = KernelCase("Conv", s.attributes())
+                         .input(x)
+                         .input(w)
+                         .input(b)
+                         .run({DType::kF32, {s.n, s.o, s.out(0), s.out(1)}});
     expect_close(y, naive_conv(s, x.as<float>(), w.as<float>(), b.as<float>()));
   }
 }
@@ -79,8 +85,11 @@ TEST(ReferenceConv, CrossesBlockBordersOfRowsDepthAndColumns) {
   const Conv2d s{1, 33, 19, 23, 70, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}};
   const Tensor x = random_floats(rng, {1, 33, 19, 23}), w = random_floats(rng, {70, 33, 3, 3});
   const Tensor b = random_floats(rng, {70});
-  const Tensor y = KernelCase("Conv", s.attributes()).input(x).input(w).input(b).run(
-      {DType::kF32, {1, 70, 19, 23}});
+  const Tensor y = KernelCase("Conv", s.attributes())
+                       .input(x)
+                       .input(w)
+                       .input(b)
+                       .run({DType::kF32, {1, 70, 19, 23}});
   expect_close(y, naive_conv(s, x.as<float>(), w.as<float>(), b.as<float>()));
 }
 
@@ -88,7 +97,9 @@ TEST(ReferenceConv, OneAndThreeSpatialDimensionsAgreeWithTwo) {
   Rng rng(3);
   const Tensor x = random_floats(rng, {1, 2, 1, 9}), w = random_floats(rng, {3, 2, 1, 3});
   const Tensor flat = KernelCase("Conv", {{"pads", Ints{0, 1, 0, 1}}, {"strides", Ints{1, 2}}})
-                          .input(x).input(w).run({DType::kF32, {1, 3, 1, 5}});
+                          .input(x)
+                          .input(w)
+                          .run({DType::kF32, {1, 3, 1, 5}});
   const Tensor line = KernelCase("Conv", {{"pads", Ints{1, 1}}, {"strides", Ints{2}}})
                           .input(floats({1, 2, 9}, values_of<float>(x)))
                           .input(floats({3, 2, 3}, values_of<float>(w)))
@@ -104,15 +115,18 @@ TEST(ReferenceConv, OneAndThreeSpatialDimensionsAgreeWithTwo) {
 
 TEST(ReferenceConv, NegativePadsCrop) {
   const Tensor y = KernelCase("Conv", {{"pads", Ints{-1, 0, -1, 0}}})
-                       .input(floats({1, 1, 3, 1}, {1, 2, 3})).input(floats({1, 1, 1, 1}, {10}))
+                       .input(floats({1, 1, 3, 1}, {1, 2, 3}))
+                       .input(floats({1, 1, 1, 1}, {10}))
                        .run({DType::kF32, {1, 1, 1, 1}});
   EXPECT_EQ(values_of<float>(y), (std::vector<float>{20}));
 }
 
 TEST(ReferenceConv, EmptyBatchGivesNothing) {
   Rng rng(4);
-  const Tensor y = KernelCase("Conv").input(random_floats(rng, {0, 2, 4, 4}))
-                       .input(random_floats(rng, {3, 2, 3, 3})).run({DType::kF32, {0, 3, 2, 2}});
+  const Tensor y = KernelCase("Conv")
+                       .input(random_floats(rng, {0, 2, 4, 4}))
+                       .input(random_floats(rng, {3, 2, 3, 3}))
+                       .run({DType::kF32, {0, 3, 2, 2}});
   EXPECT_EQ(y.size_bytes(), 0u);
 }
 
@@ -123,7 +137,8 @@ TEST(ReferenceConv, DeclinesChannelsThatDoNotFit) {
   EXPECT_THROW(c.run({DType::kF32, {1, 3, 2, 2}}), sdk::Decline);
 }
 
-// <Conv(x), y> = <x, ConvTranspose(y)> for the same weights: the transposed convolution is the adjoint.
+// <Conv(x), y> = <x, ConvTranspose(y)> for the same weights: the transposed convolution is the
+// adjoint.
 TEST(ReferenceConvTranspose, IsTheAdjointOfConv) {
   Rng rng(6);
   for (int round = 0; round < 40; ++round) {
@@ -135,7 +150,8 @@ TEST(ReferenceConvTranspose, IsTheAdjointOfConv) {
     // The extent that the strides cut off comes back as output_padding.
     const Tensor back = KernelCase("ConvTranspose", s.attributes()).input(z).input(w).run(x.type());
     double left = 0, right = 0, magnitude = 0;
-    for (std::size_t i = 0; i < y.as<float>().size(); ++i) left += double{y.as<float>()[i]} * z.as<float>()[i];
+    for (std::size_t i = 0; i < y.as<float>().size(); ++i)
+      left += double{y.as<float>()[i]} * z.as<float>()[i];
     for (std::size_t i = 0; i < x.as<float>().size(); ++i) {
       right += double{back.as<float>()[i]} * x.as<float>()[i];
       magnitude += std::fabs(double{back.as<float>()[i]} * x.as<float>()[i]);
@@ -146,10 +162,14 @@ TEST(ReferenceConvTranspose, IsTheAdjointOfConv) {
 }
 
 TEST(ReferenceConvTranspose, SpreadsOneElementOverTheKernel) {
-  const Tensor y = KernelCase("ConvTranspose", {{"strides", Ints{2, 2}}, {"pads", Ints{0, 0, 0, 0}}})
-                       .input(floats({1, 1, 1, 2}, {1, 10})).input(floats({1, 1, 2, 2}, {1, 2, 3, 4}))
-                       .input(floats({1}, {0.5f})).run({DType::kF32, {1, 1, 2, 4}});
-  EXPECT_EQ(values_of<float>(y), (std::vector<float>{1.5f, 2.5f, 10.5f, 20.5f, 3.5f, 4.5f, 30.5f, 40.5f}));
+  const Tensor y =
+      KernelCase("ConvTranspose", {{"strides", Ints{2, 2}}, {"pads", Ints{0, 0, 0, 0}}})
+          .input(floats({1, 1, 1, 2}, {1, 10}))
+          .input(floats({1, 1, 2, 2}, {1, 2, 3, 4}))
+          .input(floats({1}, {0.5f}))
+          .run({DType::kF32, {1, 1, 2, 4}});
+  EXPECT_EQ(values_of<float>(y),
+            (std::vector<float>{1.5f, 2.5f, 10.5f, 20.5f, 3.5f, 4.5f, 30.5f, 40.5f}));
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 //   c.input(Tensor::from<float>({1, 2}, {1, 2}));
 //   const Tensor y = c.run({DType::kF32, {2, 1}});
 //
-// Every case runs twice, operands as inputs and as constants, on a host that runs the parts of parallel_for backwards;
-// both must give the same bytes and leave the inputs alone.
+// Every case runs twice, operands as inputs and as constants, on a host that runs the parts of
+// parallel_for backwards; both must give the same bytes and leave the inputs alone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,8 @@ class KernelCase {
     std::vector<Tensor> from_inputs = run_once(results, false);
     const std::vector<Tensor> from_constants = run_once(results, true);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      EXPECT_TRUE(!results[i] || from_inputs[i] == from_constants[i]) << "constants change result " << i;
+      EXPECT_TRUE(!results[i] || from_inputs[i] == from_constants[i])
+          << "constants change result " << i;
     }
     return from_inputs;
   }
@@ -102,14 +103,26 @@ class KernelCase {
       outputs.push_back(tensor_view(arena, made[i]));
     }
     const std::vector<const inlay_attribute*> attributes = attribute_views(arena);
-    const inlay_node node{sizeof(inlay_node), "n", "", op_.c_str(),
-                          static_cast<std::int32_t>(operand_values_.size()), operand_values_.data(),
-                          static_cast<std::int32_t>(node_outputs.size()), node_outputs.data(),
-                          static_cast<std::int32_t>(attributes.size()), attributes.data()};
+    const inlay_node node{sizeof(inlay_node),
+                          "n",
+                          "",
+                          op_.c_str(),
+                          static_cast<std::int32_t>(operand_values_.size()),
+                          operand_values_.data(),
+                          static_cast<std::int32_t>(node_outputs.size()),
+                          node_outputs.data(),
+                          static_cast<std::int32_t>(attributes.size()),
+                          attributes.data()};
     const inlay_node* nodes[] = {&node};
-    const inlay_region region{sizeof(inlay_region), "case", static_cast<std::int32_t>(values.size()),
-                              values.data(), 1, nodes, static_cast<std::int32_t>(input_values.size()),
-                              input_values.data(), static_cast<std::int32_t>(output_values.size()),
+    const inlay_region region{sizeof(inlay_region),
+                              "case",
+                              static_cast<std::int32_t>(values.size()),
+                              values.data(),
+                              1,
+                              nodes,
+                              static_cast<std::int32_t>(input_values.size()),
+                              input_values.data(),
+                              static_cast<std::int32_t>(output_values.size()),
                               output_values.data()};
     const inlay_host host_table = make_host();
     const sdk::Host host(&host_table);
@@ -132,7 +145,8 @@ class KernelCase {
   static inlay_host make_host() {
     inlay_host host{};
     host.struct_size = sizeof(host);
-    host.parallel_for = [](void*, std::int64_t count, void (*body)(void*, std::int64_t), void* argument) {
+    host.parallel_for = [](void*, std::int64_t count, void (*body)(void*, std::int64_t),
+                           void* argument) {
       for (std::int64_t i = count; i-- > 0;) body(argument, i);
     };
     host.thread_cap = [](void*) { return std::int32_t{2}; };
@@ -153,15 +167,23 @@ class KernelCase {
 
   static const inlay_tensor& tensor_view(Arena& arena, const Tensor& tensor) {
     const int rank = static_cast<int>(tensor.shape().size());
-    return arena.tensors.emplace_back(inlay_tensor{
-        sizeof(inlay_tensor), static_cast<inlay_dtype>(tensor.dtype()), rank, tensor.shape().data(),
-        layout_of(arena, rank), const_cast<std::byte*>(tensor.data()), nullptr, 0, tensor.size_bytes()});
+    return arena.tensors.emplace_back(
+        inlay_tensor{sizeof(inlay_tensor), static_cast<inlay_dtype>(tensor.dtype()), rank,
+                     tensor.shape().data(), layout_of(arena, rank),
+                     const_cast<std::byte*>(tensor.data()), nullptr, 0, tensor.size_bytes()});
   }
 
   static inlay_value value_of(Arena& arena, const TensorType& type) {
     const int rank = static_cast<int>(type.shape.size());
-    return {sizeof(inlay_value), "v", nullptr, static_cast<inlay_dtype>(type.dtype), rank,
-            type.shape.data(), layout_of(arena, rank), nullptr, nullptr};
+    return {sizeof(inlay_value),
+            "v",
+            nullptr,
+            static_cast<inlay_dtype>(type.dtype),
+            rank,
+            type.shape.data(),
+            layout_of(arena, rank),
+            nullptr,
+            nullptr};
   }
 
   std::vector<const inlay_attribute*> attribute_views(Arena& arena) const {
@@ -231,7 +253,8 @@ std::vector<T> values_of(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-// Equal, or one unit in the last place of f32 apart: both sides sum in double and round once, perhaps in another order.
+// Equal, or one unit in the last place of f32 apart: both sides sum in double and round once,
+// perhaps in another order.
 inline void expect_close(const Tensor& found, const std::vector<double>& expected) {
   const auto values = found.as<float>();
   ASSERT_EQ(values.size(), expected.size());

@@ -6,7 +6,9 @@ namespace inlay::reference {
 namespace {
 
 std::vector<float> reduce(const std::string& op, const Tensor& x, const Ints& axes, Shape shape) {
-  return values_of<float>(KernelCase(op, {{"axes", axes}, {"keepdims", std::int64_t{1}}}).input(x).run({DType::kF32, std::move(shape)}));
+  return values_of<float>(KernelCase(op, {{"axes", axes}, {"keepdims", std::int64_t{1}}})
+                              .input(x)
+                              .run({DType::kF32, std::move(shape)}));
 }
 
 TEST(ReferenceReduce, EveryKindOnAKnownVector) {
@@ -20,7 +22,8 @@ TEST(ReferenceReduce, EveryKindOnAKnownVector) {
   EXPECT_EQ(reduce("ReduceL2", x, {0}, {1})[0], 5);
   EXPECT_EQ(reduce("ReduceSumSquare", x, {0}, {1})[0], 25);
   EXPECT_EQ(reduce("ReduceLogSum", x, {0}, {1})[0], 0);
-  expect_close(floats({1}, reduce("ReduceLogSumExp", floats({2}, {1000, 1000}), {0}, {1})), {1000 + std::log(2.0)});
+  expect_close(floats({1}, reduce("ReduceLogSumExp", floats({2}, {1000, 1000}), {0}, {1})),
+               {1000 + std::log(2.0)});
 }
 
 TEST(ReferenceReduce, AnyAxesMatchTheIndexFormula) {
@@ -58,15 +61,21 @@ TEST(ReferenceReduce, EmptySetsGiveTheNeutralElement) {
   EXPECT_EQ(reduce("ReduceProd", x, {1}, {2, 1}), (std::vector<float>{1, 1}));
   EXPECT_EQ(reduce("ReduceMax", x, {1}, {2, 1}), (std::vector<float>{-kInfinity, -kInfinity}));
   EXPECT_EQ(reduce("ReduceMin", x, {1}, {2, 1}), (std::vector<float>{kInfinity, kInfinity}));
-  EXPECT_EQ(reduce("ReduceLogSumExp", x, {1}, {2, 1}), (std::vector<float>{-kInfinity, -kInfinity}));
+  EXPECT_EQ(reduce("ReduceLogSumExp", x, {1}, {2, 1}),
+            (std::vector<float>{-kInfinity, -kInfinity}));
   EXPECT_TRUE(std::isnan(reduce("ReduceMean", x, {1}, {2, 1})[0]));
-  const Tensor lowest = KernelCase("ReduceMax", {{"axes", Ints{0}}}).input(Tensor::from<std::int32_t>({0}, {})).run({DType::kI32, {}});
-  EXPECT_EQ(values_of<std::int32_t>(lowest), (std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::min()}));
+  const Tensor lowest = KernelCase("ReduceMax", {{"axes", Ints{0}}})
+                            .input(Tensor::from<std::int32_t>({0}, {}))
+                            .run({DType::kI32, {}});
+  EXPECT_EQ(values_of<std::int32_t>(lowest),
+            (std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::min()}));
 }
 
 TEST(ReferenceReduce, IntegersDoNotPassThroughDouble) {
   const std::int64_t big = (std::int64_t{1} << 60) + 1;
-  const Tensor y = KernelCase("ReduceSum", {{"axes", Ints{0}}}).input(Tensor::from<std::int64_t>({2}, {big, 1})).run({DType::kI64, {}});
+  const Tensor y = KernelCase("ReduceSum", {{"axes", Ints{0}}})
+                       .input(Tensor::from<std::int64_t>({2}, {big, 1}))
+                       .run({DType::kI64, {}});
   EXPECT_EQ(values_of<std::int64_t>(y), (Ints{big + 1}));
 }
 
@@ -77,8 +86,11 @@ TEST(ReferenceReduce, MaximumKeepsNan) {
 TEST(ReferenceArgMax, SelectsFirstOrLastOfEqualOnes) {
   const Tensor x = floats({2, 3}, {1, 5, 5, 2, 2, 0});
   const auto arg = [&](const std::string& op, std::int64_t last) {
-    return values_of<std::int64_t>(KernelCase(op, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}, {"select_last_index", last}})
-                                       .input(x).run({DType::kI64, {2}}));
+    return values_of<std::int64_t>(KernelCase(op, {{"axis", std::int64_t{1}},
+                                                   {"keepdims", std::int64_t{0}},
+                                                   {"select_last_index", last}})
+                                       .input(x)
+                                       .run({DType::kI64, {2}}));
   };
   EXPECT_EQ(arg("ArgMax", 0), (Ints{1, 0}));
   EXPECT_EQ(arg("ArgMax", 1), (Ints{2, 1}));
@@ -87,8 +99,11 @@ TEST(ReferenceArgMax, SelectsFirstOrLastOfEqualOnes) {
 
 TEST(ReferenceCumSum, ExclusiveAndReverse) {
   const auto cumsum = [](std::int64_t exclusive, std::int64_t reverse) {
-    return values_of<float>(KernelCase("CumSum", {{"axis", std::int64_t{0}}, {"exclusive", exclusive}, {"reverse", reverse}})
-                                .input(floats({3, 1}, {1, 2, 3})).run({DType::kF32, {3, 1}}));
+    return values_of<float>(
+        KernelCase("CumSum",
+                   {{"axis", std::int64_t{0}}, {"exclusive", exclusive}, {"reverse", reverse}})
+            .input(floats({3, 1}, {1, 2, 3}))
+            .run({DType::kF32, {3, 1}}));
   };
   EXPECT_EQ(cumsum(0, 0), (std::vector<float>{1, 3, 6}));
   EXPECT_EQ(cumsum(1, 0), (std::vector<float>{0, 1, 3}));
