@@ -1,0 +1,58 @@
+// Measures plans for price(): the database first, else the worker, within the budget, counting what is done. Private to
+// search/cost.
+//
+//   Meter meter(context);
+//   const std::optional<Measurement> m = meter.measure(key, [&] { return lower_region(region, plugin, host); }, request);
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/run/worker_client.h"
+#include "search/cost/database.h"
+#include "search/cost/price.h"
+#include "search/lower/region_plan.h"
+
+namespace inlay {
+
+inline constexpr const char* kReferencePlugin = "reference";
+inline constexpr const char* kBudgetReason = "not measured: the time budget was spent";
+
+class Meter {
+ public:
+  explicit Meter(const PriceContext& context);
+
+  // What the database knows about the key; counted.
+  std::optional<Measurement> find(const MeasurementKey& key);
+
+  // Measures the plan and stores the result, whatever it is; counted.
+  Measurement measure(const MeasurementKey& key, const Lowered& plan, const MeasureRequest& request);
+
+  // Key of what the host does itself.
+  MeasurementKey host_key(MeasurementKind kind, std::string subject) const;
+
+  // throws  Error{kCancelled} if that was asked for
+  void check_cancelled() const;
+  bool is_budget_spent() const;
+
+  void expect_more(int measurements) { total_ += measurements; }
+  void report(const std::string& what) const;  // progress: about to do this
+  void advance() { ++done_; }
+
+  const PriceContext& context() const { return context_; }
+  PriceStats& stats() { return stats_; }
+  void count(MeasurementStatus status);  // a decline or failure
+  double seconds() const;
+
+ private:
+  const PriceContext& context_;
+  std::chrono::steady_clock::time_point start_;
+  PriceStats stats_;
+  std::string host_fingerprint_;
+  int done_ = 0;
+  int total_ = 0;
+};
+
+}  // namespace inlay

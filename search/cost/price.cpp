@@ -1,0 +1,250 @@
+#include "search/cost/price.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/base/error.h"
+#include "search/cost/boundary.h"
+#include "search/cost/meter.h"
+#include "search/cost/work.h"
+#include "search/verify/verify.h"
+
+namespace inlay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A first look at every candidate, and a longer one at those between which the search will have to decide.
+constexpr double kFirstSeconds = 0.25;
+constexpr double kSecondSeconds = 1.0;
+
+// A candidate this many times slower than the best of its group is timed once.
+constexpr double kGiveUpRatio = 10;
+
+// Looked at again: spread above this share of the time, and not this much slower than the best of its group.
+constexpr double kWideSpread = 0.05;
+constexpr double kCompetitiveRatio = 1.5;
+
+double best_of(const WorkGroup& group) {
+  double best = kInfinity;
+  for (const Work& work : group.works) {
+    if (work.result.cost) best = std::min(best, work.result.cost->ns);
+  }
+  return best;
+}
+
+// How much slower than the best of each group a plugin was so far, as a geometric mean; the order in which rivals are tried
+// comes from it, because the sooner the best is known, the more of the others are timed once only.
+class Form {
+ public:
+  void learn(const WorkGroup& group) {
+    const double best = best_of(group);
+    for (const Work& work : group.works) {
+      if (!work.result.cost || best <= 0) continue;
+      auto& [sum, count] = logs_[work.plugin];
+      sum += std::log(work.result.cost->ns / best);
+      ++count;
+    }
+  }
+
+  // Works of the group, most promising first. The reference, written to be right, comes last.
+  std::vector<Work*> order(WorkGroup& group) const {
+    std::vector<Work*> works;
+    for (Work& work : group.works) works.push_back(&work);
+    std::stable_sort(works.begin(), works.end(), [this](const Work* a, const Work* b) {
+      return std::make_tuple(a->plugin == kReferencePlugin, mean(a->plugin)) <
+             std::make_tuple(b->plugin == kReferencePlugin, mean(b->plugin));
+    });
+    return works;
+  }
+
+ private:
+  double mean(const std::string& plugin) const {
+    const auto found = logs_.find(plugin);
+    return found == logs_.end() ? 0 : found->second.first / found->second.second;
+  }
+
+  std::map<std::string, std::pair<double, int>> logs_;  // sum of logarithms, count
+};
+
+class Pricer {
+ public:
+  Pricer(const Graph& graph, const Candidates& candidates, const PriceContext& context)
+      : graph_(graph), candidates_(candidates), context_(context), meter_(context) {}
+
+  Priced run() {
+    groups_ = group_work(graph_, candidates_, context_.host);
+    meter_.expect_more(1);  // dispatch
+    for (const WorkGroup& group : groups_) meter_.expect_more(static_cast<int>(group.works.size()));
+    overhead_ = price_dispatch(meter_);
+    cover_nodes();
+    for (WorkGroup& group : groups_) price_group(group);
+    for (WorkGroup& group : groups_) refine(group);
+
+    Priced priced;
+    priced.costs.dispatch_ns = overhead_.dispatch_ns;
+    priced.costs.candidates = candidate_costs();
+    check_nodes(priced.costs.candidates);
+    const std::vector<ConversionWork> conversions =
+        needed_conversions(graph_, candidates_, priced.costs.candidates);
+    meter_.expect_more(static_cast<int>(conversions.size()));
+    priced.costs.conversions = price_conversions(conversions, meter_);
+    priced.stats = meter_.stats();
+    priced.stats.seconds = meter_.seconds();
+    return priced;
+  }
+
+ private:
+  // One way to run each node first of all, so that a small budget still gives a plan.
+  void cover_nodes() {
+    for (WorkGroup& group : groups_) {
+      if (!group.is_single_node) continue;
+      for (Work* work : form_.order(group)) {
+        price_work(*work, kInfinity);
+        if (work->result.cost) break;
+      }
+    }
+  }
+
+  void price_group(WorkGroup& group) {
+    for (Work* work : form_.order(group)) {
+      if (!work->is_done) price_work(*work, best_of(group));
+    }
+    form_.learn(group);
+  }
+
+  void price_work(Work& work, double best_ns) {
+    meter_.check_cancelled();
+    meter_.report(fmt::format("{} on {}", summary(work.region), work.plugin));
+    work.is_done = true;
+    meter_.advance();
+    if (!work.refused.empty()) {
+      work.result.reason = work.refused;
+      return;
+    }
+    if (const std::optional<Measurement> known = meter_.find(work.key)) return take(work, *known);
+    if (meter_.is_budget_spent()) {
+      work.result.reason = kBudgetReason;
+      return;
+    }
+    const CheckResult check =
+        check_region(work.region, work.plugin, work.tolerance,
+                     {context_.host, context_.database, context_.worker, context_.seed, &expected_});
+    if (!check.is_ok()) return take_failure(work, check);
+    measure(work, kFirstSeconds, kGiveUpRatio * best_ns);
+    work.is_new = true;
+  }
+
+  void measure(Work& work, double seconds, double give_up_ns) {
+    MeasureRequest request;
+    request.seed = context_.seed;
+    request.max_values = index_limits(work.region);
+    request.options.max_seconds = seconds;
+    request.options.give_up_ns = give_up_ns;
+    take(work, meter_.measure(work.key, lower_region(work.region, work.plugin, context_.host), request));
+  }
+
+  void take(Work& work, const Measurement& m) {
+    work.result = {};
+    if (m.status == MeasurementStatus::kOk) {
+      work.result.cost = m.cost;
+      return;
+    }
+    work.result.reason = m.reason;
+    warn(work, m.status);
+  }
+
+  void take_failure(Work& work, const CheckResult& check) {
+    work.result.reason = check.reason;
+    if (check.from_database) ++meter_.stats().from_database;
+    meter_.count(check.status);
+    warn(work, check.status);
+  }
+
+  // A decline is a normal answer; the rest is worth the user's attention.
+  void warn(const Work& work, MeasurementStatus status) {
+    if (status == MeasurementStatus::kDeclined) return;
+    context_.log.warn("candidate left out", {{"plugin", work.plugin},
+                                             {"region", summary(work.region)},
+                                             {"reason", work.result.reason}});
+  }
+
+  // A second, longer look where the first was too vague to choose by.
+  void refine(WorkGroup& group) {
+    for (Work& work : group.works) {
+      if (!work.result.cost || meter_.is_budget_spent()) continue;
+      const Cost& cost = *work.result.cost;
+      const bool is_vague = work.is_new && cost.high_ns - cost.low_ns > kWideSpread * cost.ns;
+      const bool is_glimpse = cost.samples == 1;  // given up against a rival that may be gone
+      const bool is_competitive = cost.ns <= kCompetitiveRatio * best_of(group);
+      if (!is_competitive || (!is_vague && !is_glimpse)) continue;
+      meter_.report(fmt::format("again {} on {}", summary(work.region), work.plugin));
+      measure(work, kSecondSeconds, kInfinity);
+    }
+  }
+
+  // Measured alone a region contains what the executor does around one step; the table holds the work itself.
+  Cost without_overhead(Cost cost) const {
+    constexpr double kLeast = 1;  // a region takes some time, whatever the clock's noise says
+    for (double* ns : {&cost.ns, &cost.low_ns, &cost.high_ns}) *ns = std::max(*ns - overhead_.run_ns, kLeast);
+    return cost;
+  }
+
+  std::vector<CandidateCost> candidate_costs() const {
+    std::vector<CandidateCost> costs(candidates_.list.size());
+    for (std::size_t id = 0; id < costs.size(); ++id) {
+      if (candidates_.list[id].plugin == kViewPlugin) costs[id].cost = Cost{0, 0, 0, 1};
+    }
+    for (const WorkGroup& group : groups_) {
+      for (const Work& work : group.works) {
+        CandidateCost result = work.result;
+        if (result.cost) result.cost = without_overhead(*result.cost);
+        for (const int id : work.candidates) costs[static_cast<std::size_t>(id)] = result;
+      }
+    }
+    return costs;
+  }
+
+  void check_nodes(const std::vector<CandidateCost>& costs) const {
+    for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
+      const std::vector<int>& ids = candidates_.by_node[static_cast<std::size_t>(n)];
+      const bool is_priced = std::any_of(ids.begin(), ids.end(), [&](int id) {
+        return costs[static_cast<std::size_t>(id)].cost.has_value();
+      });
+      if (is_priced) continue;
+      const Node& node = graph_.node({n});
+      std::string reasons;
+      for (const int id : ids) {
+        const Candidate& candidate = candidates_.list[static_cast<std::size_t>(id)];
+        reasons += fmt::format("\n  {} ({}): {}", candidate.plugin, candidate.pattern,
+                               costs[static_cast<std::size_t>(id)].reason);
+      }
+      throw Error(Code::kUnsupported, fmt::format("{} '{}': no plugin can be used for it:{}", node.op, node.name,
+                                                  reasons.empty() ? " none declares it" : reasons));
+    }
+  }
+
+  const Graph& graph_;
+  const Candidates& candidates_;
+  const PriceContext& context_;
+  Meter meter_;
+  ExpectedCache expected_;
+  std::vector<WorkGroup> groups_;
+  StepOverhead overhead_;
+  Form form_;
+};
+
+}  // namespace
+
+Priced price(const Graph& graph, const Candidates& candidates, const PriceContext& context) {
+  return Pricer(graph, candidates, context).run();
+}
+
+}  // namespace inlay
