@@ -1,0 +1,20 @@
+#include <gtest/gtest.h>
+
+#include "core/run/compare.h"
+#include "graphs/pattern/pattern.h"
+#include "tests/plugins/region_case.h"
+
+namespace inlay {
+namespace {
+
+TEST(OnednnManifest, EveryPatternAndToleranceParses) {
+  PluginBench bench("onednn", 1);
+  EXPECT_GT(bench.manifest().patterns.size(), 30u);
+  for (const ManifestPattern& p : bench.manifest().patterns) {
+    EXPECT_NO_THROW(parse_pattern({p.id, p.match, p.ops, p.where, p.layouts, p.alias})) << p.id;
+    EXPECT_NO_THROW(parse_tolerance(p.tolerance)) << p.id;
+  }
+}
+
+}  // namespace
+}  // namespace inlay
