@@ -18,6 +18,9 @@ struct Binding {
 };
 using Bindings = std::map<std::string, Binding>;
 
+// Some exporters write "?" for every open dimension: not one symbol, but none.
+bool has_symbol(const Dimension& dim) { return !dim.dim_param().empty() && dim.dim_param() != "?"; }
+
 bool is_fixed(const Dimension& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; }
 
 const onnx::TypeProto::Tensor& tensor_type(const onnx::ValueInfoProto& input) {
@@ -34,7 +37,7 @@ std::string declared(const onnx::TensorShapeProto& shape) {
   std::vector<std::string> dims;
   for (const Dimension& dim : shape.dim()) {
     dims.push_back(is_fixed(dim) ? std::to_string(dim.dim_value())
-                   : dim.dim_param().empty() ? "?" : dim.dim_param());
+                   : !has_symbol(dim) ? "?" : dim.dim_param());
   }
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
@@ -54,7 +57,7 @@ void bind_input(const onnx::ValueInfoProto& input, const Shape& given, Bindings&
     const Dimension& dim = shape.dim(i);
     const std::int64_t size = given[static_cast<std::size_t>(i)];
     if (is_fixed(dim) && dim.dim_value() != size) throw mismatch();
-    if (is_fixed(dim) || dim.dim_param().empty()) continue;
+    if (is_fixed(dim) || !has_symbol(dim)) continue;
     const auto [it, is_new] = bindings.emplace(dim.dim_param(), Binding{size, input.name()});
     if (!is_new && it->second.size != size) {
       throw Error(Code::kInvalidArgument,
@@ -90,11 +93,11 @@ Shape resolve(const onnx::ValueInfoProto& input, const Bindings& bindings) {
     const auto it = bindings.find(dim.dim_param());
     if (is_fixed(dim)) {
       shape.push_back(dim.dim_value());
-    } else if (!dim.dim_param().empty() && it != bindings.end()) {
+    } else if (has_symbol(dim) && it != bindings.end()) {
       shape.push_back(it->second.size);
     } else {
       const std::string name =
-          dim.dim_param().empty() ? std::to_string(i) : fmt::format("'{}'", dim.dim_param());
+          !has_symbol(dim) ? std::to_string(i) : fmt::format("'{}'", dim.dim_param());
       throw Error(Code::kInvalidArgument,
                   fmt::format("input '{}': dimension {} is symbolic: give --shape {}={}", input.name(),
                               name, input.name(), suggestion(type.shape(), bindings)));

@@ -195,11 +195,14 @@ Graph Draft::build(const std::string& graph_name) {
 
   GraphBuilder builder(graph_name);
   std::vector<ValueId> built(values.size(), kNoValue);
-  const auto place = [&](ValueId id) {
+  // A constant without a name gets one after the place where it is read first.
+  const auto place = [&](ValueId id, const std::string& reader, std::size_t position) {
     if (id.is_none()) return kNoValue;
     ValueId& target = built[static_cast<std::size_t>(id.index)];
     if (target.is_none() && constant(id) != nullptr) {
-      target = builder.constant(value(id).name, *constant(id));
+      std::string name = value(id).name;
+      if (name.empty()) name = reader + "." + std::to_string(position);
+      target = builder.constant(std::move(name), *constant(id));
     }
     return target;
   };
@@ -210,7 +213,9 @@ Graph Draft::build(const std::string& graph_name) {
     if (node.op.empty()) continue;
     Node copy = node;
     copy.outputs.clear();
-    for (ValueId& id : copy.inputs) id = place(id);
+    for (std::size_t i = 0; i < copy.inputs.size(); ++i) {
+      copy.inputs[i] = place(copy.inputs[i], node.name, i);
+    }
     std::vector<TensorType> types;
     std::vector<std::string> names;
     for (const ValueId id : node.outputs) {
@@ -224,7 +229,7 @@ Graph Draft::build(const std::string& graph_name) {
       }
     }
   }
-  for (const auto& [name, id] : outputs) builder.output(place(id));
+  for (const auto& [name, id] : outputs) builder.output(place(id, name, 0));
   return builder.build();
 }
 

@@ -27,6 +27,7 @@ using Evaluator = std::function<std::optional<std::vector<Tensor>>(const Region&
 
 struct ImportOptions {
   std::map<std::string, Shape> shapes;  // input name → shape, binding symbolic dimensions
+  std::map<std::string, Tensor> values;  // input name → value: a constant and no input; decides what an If does
   Evaluator evaluate;                   // without it nothing is folded, and a shape that needs folding is an error
   bool fold_batch_norm = true;          // changes rounding; recorded as a rewrite
 };

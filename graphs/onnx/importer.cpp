@@ -87,12 +87,15 @@ Imported Importer::run() {
   return imported;
 }
 
-// An initializer that is an input too is its default value: a constant, unless a shape is given for the input.
+// An initializer that is an input too is its default value: a constant, unless a shape is given for the input. An input
+// whose value is given is a constant as well.
 void Importer::read_inputs(onnx::GraphProto& graph, Scope& scope) {
   if (graph.sparse_initializer_size() > 0) {
     throw Error(Code::kUnsupported, fmt::format("sparse initializer '{}' is not supported",
                                                 graph.sparse_initializer(0).values().name()));
   }
+  std::map<std::string, Shape> shapes = options_.shapes;
+  for (const auto& [name, tensor] : options_.values) shapes.insert_or_assign(name, tensor.shape());
   std::unordered_set<std::string> defaults;
   for (const auto& tensor : graph.initializer()) {
     if (!defaults.insert(tensor.name()).second) {
@@ -106,12 +109,22 @@ void Importer::read_inputs(onnx::GraphProto& graph, Scope& scope) {
     if (!declared.insert(input.name()).second) {
       throw Error(Code::kCorrupt, fmt::format("input '{}' is defined twice", input.name()));
     }
-    if (defaults.count(input.name()) == 0 || options_.shapes.count(input.name()) != 0) {
+    if (defaults.count(input.name()) == 0 || shapes.count(input.name()) != 0) {
       inputs.push_back(&input);
     }
   }
-  for (auto& [name, type] : bind_shapes(inputs, options_.shapes)) {
-    scope.values[name] = draft_.add_input(name, std::move(type));
+  for (auto& [name, type] : bind_shapes(inputs, shapes)) {
+    const auto given = options_.values.find(name);
+    if (given == options_.values.end()) {
+      scope.values[name] = draft_.add_input(name, std::move(type));
+    } else if (given->second.type() != type) {
+      throw Error(Code::kInvalidArgument,
+                  fmt::format("input '{}': the file declares {}, the value given is {}", name,
+                              to_string(type), to_string(given->second.type())));
+    } else {
+      scope.values[name] = draft_.add_constant(given->second, name);
+      draft_.note("fix-input", name);
+    }
   }
   for (auto& tensor : *graph.mutable_initializer()) {
     if (scope.values.count(tensor.name()) != 0) continue;
@@ -230,6 +243,7 @@ Values Importer::import_branch(const onnx::GraphProto& graph, const Scope& scope
     inner.values[tensor.name()] =
         draft_.add_constant(reader_.read(tensor, fmt::format("tensor '{}'", tensor.name())));
   }
+  const std::size_t first_inner = draft_.values.size();
   Frame below = frame;
   ++below.depth;
   import_nodes(graph.node(), names_of(graph.output()), inner, below);
@@ -237,6 +251,7 @@ Values Importer::import_branch(const onnx::GraphProto& graph, const Scope& scope
   for (const auto& output : graph.output()) {
     results.push_back(find(output.name(), inner, "a branch's outputs"));
   }
+  leave_names_to_caller(results, first_inner);
   return results;
 }
 
@@ -249,6 +264,7 @@ Values Importer::import_function(const onnx::FunctionProto& function, const onnx
     inner.values[function.input(i)] =
         is_given ? find(node.input(i), scope, node.op_type()) : kNoValue;
   }
+  const std::size_t first_inner = draft_.values.size();
   Frame below;
   below.depth = frame.depth + 1;
   below.opset = find_opset(function.opset_import());
@@ -266,7 +282,14 @@ Values Importer::import_function(const onnx::FunctionProto& function, const onnx
   for (const std::string& output : outputs) {
     results.push_back(find(output, inner, "a function's outputs"));
   }
+  leave_names_to_caller(results, first_inner);
   return results;
+}
+
+void Importer::leave_names_to_caller(const Values& results, std::size_t first_inner) {
+  for (const ValueId id : results) {
+    if (!id.is_none() && static_cast<std::size_t>(id.index) >= first_inner) draft_.value(id).name.clear();
+  }
 }
 
 ValueId Importer::find(const std::string& tensor, const Scope& scope,

@@ -45,6 +45,8 @@ class Importer {
                    const Frame& frame);
   Values import_function(const onnx::FunctionProto& function, const onnx::NodeProto& node,
                          const Scope& scope, const Frame& frame);
+  // A result made inside is known outside by the outer tensor's name.
+  void leave_names_to_caller(const Values& results, std::size_t first_inner);
   ValueId find(const std::string& tensor, const Scope& scope, const std::string& reader) const;
   const onnx::AttributeProto* resolve(const onnx::AttributeProto& attribute, const Frame& frame) const;
   std::string unique_name(const onnx::NodeProto& node);

@@ -240,11 +240,24 @@ ValueId Operator::reshape(ValueId id, Shape shape) {
     throw error(Code::kShapeMismatch, fmt::format("{} cannot become {}", to_string(source),
                                                   to_string(shape)));
   }
-  if (shape == source.shape) return id;
+  if (const Node* before = producer(id, "Reshape")) id = before->inputs[0];
+  if (shape == type(id).shape) return id;
   return emit_as({source.dtype, std::move(shape)}, "Reshape", {id});
 }
 
-ValueId Operator::transpose(ValueId id, const Ints& perm) {
+const Node* Operator::producer(ValueId id, std::string_view op) const {
+  const NodeId node = draft_.value(id).producer;
+  if (node == kNoNode) return nullptr;
+  const Node& found = draft_.nodes[static_cast<std::size_t>(node.index)];
+  return found.op == op ? &found : nullptr;
+}
+
+ValueId Operator::transpose(ValueId id, Ints perm) {
+  if (const Node* before = producer(id, "Transpose")) {
+    const Ints first = inlay::get_ints(before->attributes, "perm", {});
+    for (std::int64_t& axis : perm) axis = first[static_cast<std::size_t>(axis)];
+    id = before->inputs[0];
+  }
   Ints identity_perm(perm.size());
   std::iota(identity_perm.begin(), identity_perm.end(), 0);
   return perm == identity_perm ? id : emit("Transpose", {id}, {{"perm", perm}});

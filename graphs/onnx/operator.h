@@ -85,14 +85,17 @@ class Operator {
   // The operator under its own name, with those attributes of the node that the canonical form has, after `changed`.
   Values emit_same(Values inputs, Attributes changed = {});
   ValueId emit_as(TensorType type, std::string_view op, Values inputs, Attributes attributes = {});
-  // Reshape; the value itself where the shape is the same already.
+  // One Reshape or Transpose, together with one that stands before; none where nothing is left to do.
   ValueId reshape(ValueId id, Shape shape);
-  ValueId transpose(ValueId id, const Ints& perm);
+  ValueId transpose(ValueId id, Ints perm);
   ValueId constant_value(Tensor tensor) { return draft_.add_constant(std::move(tensor)); }
   // The node does nothing: its output is this value.
   Values identity(ValueId id);
 
  private:
+  // The node that gives a value, if it is of that operator; null otherwise.
+  const Node* producer(ValueId id, std::string_view op) const;
+
   Draft& draft_;
   std::string name_;
   std::string op_;

@@ -1,0 +1,145 @@
+#include "graphs/onnx/fold_affine.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/graphs/onnx/model_builder.h"
+
+namespace inlay {
+namespace {
+
+using Type = DType;
+
+Tensor floats(const Shape& shape, const std::vector<float>& values) {
+  return Tensor::from<float>(shape, values);
+}
+
+void add_norm(ModelBuilder& m, const std::string& x, const std::string& y) {
+  m.node("BatchNormalization", {x, "scale", "shift", "mean", "var"}, {y}, {{"epsilon", 0.0f}});
+}
+
+ModelBuilder& add_parameters(ModelBuilder& m) {
+  return m.constant("scale", floats({2}, {2, 3}))
+      .constant("shift", floats({2}, {1, -1}))
+      .constant("mean", floats({2}, {0.5f, 1}))
+      .constant("var", floats({2}, {4, 0.25f}));  // standard deviations 2 and 1/2: factors 1 and 6
+}
+
+const Tensor& parameter(const Graph& graph, std::size_t i) {
+  return *graph.value(graph.node(NodeId{0}).inputs[i]).constant;
+}
+
+TEST(FoldAffine, ConvTakesItsBatchNormalization) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
+  m.constant("b", floats({2}, {0.5f, 3}));
+  add_parameters(m);
+  m.node("Conv", {"x", "w", "b"}, {"c"});
+  add_norm(m, "c", "y");
+  m.output("y");
+  const Imported imported = m.import();
+  ASSERT_EQ(imported.graph.node_count(), 1);
+  EXPECT_EQ(imported.graph.value(imported.graph.outputs()[0]).name, "y");
+  EXPECT_EQ(parameter(imported.graph, 1), floats({2, 1, 1, 1}, {1, 12}));
+  EXPECT_EQ(parameter(imported.graph, 2), floats({2}, {1, 11}));
+  ASSERT_EQ(imported.rewrites.size(), 1u);
+  EXPECT_EQ(imported.rewrites[0].kind, "fold-batch-norm");
+  EXPECT_EQ(imported.rewrites[0].nodes, (std::vector<std::string>{"n_c", "n_y"}));
+  EXPECT_TRUE(imported.rewrites[0].changes_rounding);
+
+  ImportOptions off;
+  off.fold_batch_norm = false;
+  EXPECT_EQ(m.import(off).graph.node_count(), 2);
+}
+
+TEST(FoldAffine, GroupedTransposedConvScalesItsOwnChannels) {
+  ModelBuilder m(13);
+  // Two groups of one input and one output channel: the weight's rows are the channels.
+  m.input("x", Type::kF32, Shape{1, 2, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
+  add_parameters(m);
+  m.node("ConvTranspose", {"x", "w"}, {"c"}, {{"group", std::int64_t{2}}});
+  add_norm(m, "c", "y");
+  m.output("y");
+  const Graph graph = m.import().graph;
+  ASSERT_EQ(graph.node_count(), 1);
+  EXPECT_EQ(parameter(graph, 1), floats({2, 1, 1, 1}, {1, 12}));
+  EXPECT_EQ(parameter(graph, 2), floats({2}, {0.5f, -7}));
+}
+
+TEST(FoldAffine, GemmScalesColumns) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{3, 2}).constant("w", floats({2, 2}, {1, 2, 3, 4}));
+  m.constant("c", floats({1, 2}, {1, 1}));
+  add_parameters(m);
+  m.node("Gemm", {"x", "w", "c"}, {"g"}, {{"beta", 2.0f}});
+  add_norm(m, "g", "y");
+  m.output("y");
+  const Graph graph = m.import().graph;
+  ASSERT_EQ(graph.node_count(), 1);
+  EXPECT_EQ(parameter(graph, 1), floats({2, 2}, {1, 12, 3, 24}));
+  EXPECT_EQ(parameter(graph, 2), floats({2}, {2.5f, 5}));
+  EXPECT_EQ(get_float(graph.node(NodeId{0}).attributes, "beta", 0), 1.0f);
+}
+
+TEST(FoldAffine, LeavesAConvThatSomethingElseReads) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
+  add_parameters(m);
+  m.node("Conv", {"x", "w"}, {"c"});
+  add_norm(m, "c", "y");
+  m.output("y").output("c");
+  EXPECT_EQ(m.import().graph.node_count(), 2);
+}
+
+TEST(FoldAffine, SharedWeightStaysForTheOthers) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
+  add_parameters(m);
+  m.node("Conv", {"x", "w"}, {"c"});
+  add_norm(m, "c", "y");
+  m.node("Conv", {"x", "w"}, {"bare"}, {{"pads", ints({1, 1, 1, 1})}});
+  m.output("y").output("bare");
+  const Graph graph = m.import().graph;
+  ASSERT_EQ(graph.node_count(), 2);
+  EXPECT_EQ(*graph.value(graph.node(NodeId{1}).inputs[1]).constant, floats({2, 1, 1, 1}, {1, 2}));
+}
+
+TEST(FoldAffine, ChannelConstantBecomesBias) {
+  for (const Shape& shape : {Shape{2, 1, 1}, Shape{1, 2, 1, 1}}) {
+    ModelBuilder m(13);
+    m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
+    m.constant("k", floats(shape, {5, 6}));
+    m.node("Conv", {"x", "w"}, {"c"});
+    m.node("Add", {"k", "c"}, {"y"});
+    m.output("y");
+    const Imported imported = m.import();
+    ASSERT_EQ(imported.graph.node_count(), 1);
+    EXPECT_EQ(parameter(imported.graph, 2), floats({2}, {5, 6}));
+    EXPECT_TRUE(imported.rewrites.at(0).changes_rounding);
+  }
+}
+
+TEST(FoldAffine, LastAxisConstantIsNoBias) {
+  ModelBuilder m(13);
+  // As many channels as columns: only the position tells them apart.
+  m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
+  m.constant("k", floats({2}, {5, 6}));
+  m.node("Conv", {"x", "w"}, {"c"});
+  m.node("Add", {"c", "k"}, {"y"});
+  m.output("y");
+  EXPECT_EQ(m.import().graph.node_count(), 2);
+}
+
+TEST(FoldAffine, ScalarConstantIsWidened) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
+  m.constant("k", floats({}, {5}));
+  m.node("Conv", {"x", "w"}, {"c"});
+  m.node("Add", {"k", "c"}, {"y"});
+  m.output("y");
+  const Graph graph = m.import().graph;
+  ASSERT_EQ(graph.node_count(), 1);
+  EXPECT_EQ(parameter(graph, 2), floats({2}, {5, 5}));
+}
+
+}  // namespace
+}  // namespace inlay
