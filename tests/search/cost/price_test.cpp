@@ -1,0 +1,243 @@
+#include "search/cost/price.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/base/error.h"
+#include "core/run/thread_pool.h"
+#include "core/run/worker_client.h"
+#include "search/cost/database.h"
+#include "search/cost/race.h"
+
+namespace inlay {
+namespace {
+
+namespace fs = std::filesystem;
+
+TensorType f32(Shape shape) { return {DType::kF32, std::move(shape)}; }
+
+// Three equal Relus in a row.
+Graph relus() {
+  GraphBuilder b("relus");
+  const ValueId x = b.input("x", f32({64, 64}));
+  const ValueId second = b.node("r2", "Relu", {b.node("r1", "Relu", {x})});
+  b.output(b.node("r3", "Relu", {second}));
+  return b.build();
+}
+
+// The log's warnings, for tests that want one.
+class WarningLog : public Log {
+ public:
+  void write(LogLevel level, std::string_view event, const std::vector<LogField>& fields) override {
+    if (level != LogLevel::kWarning) return;
+    std::string line(event);
+    for (const auto& [key, value] : fields) line += " " + std::string(key) + "=" + value;
+    lines.push_back(std::move(line));
+  }
+  std::vector<std::string> lines;
+};
+
+class PriceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "inlay_price_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    database_.emplace(folder_ / "costs.sqlite");
+  }
+  void TearDown() override {
+    database_.reset();
+    fs::remove_all(folder_);
+  }
+
+  // The reference, and the rivals of these names.
+  void use(const std::vector<std::string>& rivals) {
+    std::vector<fs::path> path{fs::path(INLAY_PLUGIN_DIR) / "reference.so"};
+    for (const std::string& name : rivals) {
+      path.push_back(fs::path(INLAY_BINARY_DIR) / "tests" / "rivals" / (name + ".so"));
+    }
+    host_.emplace(log_, HostOptions{.search_path = path, .exclude = {}, .threads = 1, .parallel_for = pool_.parallel_for()});
+    worker_.emplace(WorkerOptions{.search_path = path,
+                                  .exclude = {},
+                                  .threads = 1,
+                                  .executable = fs::path(INLAY_BINARY_DIR) / "bin" / "inlay-worker"});
+  }
+
+  PriceContext context() {
+    return {.host = *host_, .database = *database_, .worker = *worker_, .log = log_, .progress = {}};
+  }
+
+  // Id of the first candidate of this plugin.
+  static std::size_t candidate_of(const Candidates& candidates, const std::string& plugin) {
+    const auto found = std::find_if(candidates.list.begin(), candidates.list.end(),
+                                    [&](const Candidate& c) { return c.plugin == plugin; });
+    EXPECT_NE(found, candidates.list.end()) << plugin;
+    return static_cast<std::size_t>(found - candidates.list.begin());
+  }
+
+  fs::path folder_;
+  WarningLog log_;
+  ThreadPool pool_{1};
+  std::optional<CostDatabase> database_;
+  std::optional<PluginHost> host_;
+  std::optional<WorkerClient> worker_;
+  const Graph graph_ = relus();
+};
+
+TEST_F(PriceTest, MeasuresEqualRegionsOnce) {
+  use({"good"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  const Priced priced = price(graph_, candidates, context());
+  ASSERT_EQ(priced.costs.candidates.size(), candidates.list.size());
+  for (const CandidateCost& cost : priced.costs.candidates) {
+    ASSERT_TRUE(cost.cost) << cost.reason;
+    EXPECT_GT(cost.cost->ns, 0);
+    EXPECT_LE(cost.cost->low_ns, cost.cost->ns);
+    EXPECT_GE(cost.cost->high_ns, cost.cost->ns);
+  }
+  int rows = 0;
+  database_->for_each([&rows](const MeasurementKey& key, const Measurement&) {
+    rows += key.kind == MeasurementKind::kMeasure;
+  });
+  EXPECT_EQ(rows, 2);  // one on each plugin
+}
+
+TEST_F(PriceTest, SecondRunMeasuresNothing) {
+  use({"good", "wrong", "decliner"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  const Priced first = price(graph_, candidates, context());
+  EXPECT_GT(first.stats.measured, 0);
+  EXPECT_EQ(first.stats.from_database, 0);
+  const int starts = worker_->starts();
+  const Priced second = price(graph_, candidates, context());
+  EXPECT_EQ(second.stats.measured, 0);
+  EXPECT_GT(second.stats.from_database, 0);
+  EXPECT_EQ(worker_->starts(), starts);
+  for (std::size_t i = 0; i < candidates.list.size(); ++i) {
+    EXPECT_EQ(second.costs.candidates[i].cost.has_value(), first.costs.candidates[i].cost.has_value());
+    if (second.costs.candidates[i].cost) {
+      EXPECT_EQ(second.costs.candidates[i].cost->ns, first.costs.candidates[i].cost->ns);
+    }
+    EXPECT_EQ(second.costs.candidates[i].reason, first.costs.candidates[i].reason);
+  }
+}
+
+TEST_F(PriceTest, LeavesAWrongPluginOutWithTheReason) {
+  use({"wrong"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  const Priced priced = price(graph_, candidates, context());
+  const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "wrong")];
+  EXPECT_FALSE(cost.cost);
+  EXPECT_NE(cost.reason.find("out of bounds"), std::string::npos) << cost.reason;
+  EXPECT_EQ(priced.stats.failed, 1);
+  ASSERT_FALSE(log_.lines.empty());
+  EXPECT_NE(log_.lines.front().find("plugin=wrong"), std::string::npos) << log_.lines.front();
+}
+
+TEST_F(PriceTest, KeepsADeclineAsANormalAnswer) {
+  use({"decliner"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  const Priced priced = price(graph_, candidates, context());
+  const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "decliner")];
+  EXPECT_FALSE(cost.cost);
+  EXPECT_NE(cost.reason.find("not today"), std::string::npos) << cost.reason;
+  EXPECT_EQ(priced.stats.declined, 1);
+  EXPECT_EQ(priced.stats.failed, 0);
+  EXPECT_TRUE(log_.lines.empty());
+}
+
+TEST_F(PriceTest, SurvivesACrashAndDoesNotTryAgain) {
+  use({"crasher", "good"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  for (int round = 0; round < 2; ++round) {
+    const Priced priced = price(graph_, candidates, context());
+    const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "crasher")];
+    EXPECT_FALSE(cost.cost);
+    EXPECT_NE(cost.reason.find("crashed"), std::string::npos) << cost.reason;
+    EXPECT_TRUE(priced.costs.candidates[candidate_of(candidates, "good")].cost);
+    EXPECT_EQ(priced.stats.measured > 0, round == 0);
+  }
+  EXPECT_EQ(worker_->starts(), 2);  // the first, and the one after the crash
+}
+
+TEST_F(PriceTest, StopsWhenCancelledAndKeepsWhatItHad) {
+  use({"good"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  std::atomic<bool> cancelled{false};
+  PriceContext cancelling{.host = *host_, .database = *database_, .worker = *worker_, .log = log_,
+                          .progress = [&cancelled](int done, int, const std::string&) { cancelled = done >= 2; },
+                          .cancelled = &cancelled};
+  try {
+    price(graph_, candidates, cancelling);
+    FAIL() << "expected cancellation";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kCancelled);
+  }
+  const std::int64_t rows = database_->stats().rows;
+  EXPECT_GT(rows, 0);
+  const Priced resumed = price(graph_, candidates, context());
+  EXPECT_GT(resumed.stats.from_database, 0);
+}
+
+TEST_F(PriceTest, NamesTheNodeThatASpentBudgetLeavesUnpriced) {
+  use({"good"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  PriceContext hurried = context();
+  hurried.budget = std::chrono::milliseconds(1);
+  try {
+    price(graph_, candidates, hurried);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kUnsupported);
+    EXPECT_NE(std::string(error.what()).find("r1"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("budget"), std::string::npos) << error.what();
+  }
+  price(graph_, candidates, context());
+  EXPECT_EQ(price(graph_, candidates, hurried).stats.measured, 0);  // all in the database: no time needed
+}
+
+TEST_F(PriceTest, ReportsProgressThatEndsWhereItSaid) {
+  use({"good"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  PriceContext watched = context();
+  int last_done = -1;
+  int last_total = 0;
+  watched.progress = [&](int done, int total, const std::string& what) {
+    EXPECT_GE(done, last_done);
+    EXPECT_LE(done, total);
+    EXPECT_FALSE(what.empty());
+    last_done = done;
+    last_total = total;
+  };
+  price(graph_, candidates, watched);
+  EXPECT_EQ(last_total, 3);  // dispatch, and Relu on two plugins
+}
+
+TEST_F(PriceTest, RaceIsKeptAndReadsBackwardsToo) {
+  use({"good"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  const auto plan_on = [&](const std::string& plugin) {
+    return lower_region(make_region(graph_, candidates.list[candidate_of(candidates, plugin)]), plugin, *host_);
+  };
+  const Lowered first = plan_on("good");
+  const Lowered second = plan_on("reference");
+  const RaceResult made = race(first, second, context());
+  EXPECT_FALSE(made.from_database);
+  EXPECT_GE(made.pairs, 2);
+  EXPECT_GT(made.first.ns, 0);
+  EXPECT_LE(made.log_ratio_low, made.log_ratio);
+  EXPECT_GE(made.log_ratio_high, made.log_ratio);
+  const RaceResult again = race(first, second, context());
+  EXPECT_TRUE(again.from_database);
+  EXPECT_EQ(again.log_ratio, made.log_ratio);
+  const RaceResult backwards = race(second, first, context());
+  EXPECT_TRUE(backwards.from_database);
+  EXPECT_EQ(backwards.log_ratio, -made.log_ratio);
+  EXPECT_EQ(backwards.log_ratio_low, -made.log_ratio_high);
+  EXPECT_EQ(backwards.first.ns, made.second.ns);
+}
+
+}  // namespace
+}  // namespace inlay

@@ -1,0 +1,31 @@
+// Relu in several ways to go wrong. RIVAL names the plugin; RIVAL_RUN is what run does, RIVAL_COMPILE what compile does
+// first.
+#include <algorithm>
+#include <csignal>
+
+#include "core/sdk/plugin.h"
+
+using namespace inlay::sdk;
+
+namespace {
+
+struct Relu : Kernel {
+  void run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+           const RunContext&) const override {
+    const float* x = inputs[0].as<float>();
+    float* y = outputs[0].as<float>();
+    for (std::int64_t i = 0; i < inputs[0].count(); ++i) y[i] = std::max(0.0f, x[i]);
+    RIVAL_RUN;
+  }
+};
+
+std::unique_ptr<Kernel> compile(const RegionView&, const CompileContext&) {
+  RIVAL_COMPILE;
+  return std::make_unique<Relu>();
+}
+
+constexpr Pattern kPatterns[] = {{.id = "relu", .match = "Relu(X)", .where = "X: f32", .tolerance = "exact"}};
+
+}  // namespace
+
+INLAY_PLUGIN((PluginInfo{.name = RIVAL, .version = "1.0"}), kPatterns, compile);
