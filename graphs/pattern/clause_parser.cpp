@@ -117,8 +117,8 @@ class ClauseParser {
       clause.right = parse_sum(0);
       return clause;
     }
-    const bool is_claim = clause.left.kind == Expr::Kind::kHasAttribute ||
-                          clause.left.kind == Expr::Kind::kHasPort;
+    const bool is_claim =
+        clause.left.kind == Expr::Kind::kHasAttribute || clause.left.kind == Expr::Kind::kHasPort;
     if (!is_claim) tokens_.fail_expected("a comparison");
     return clause;
   }
@@ -176,7 +176,9 @@ class ClauseParser {
     }
     const Token token = tokens_.peek();
     switch (token.kind) {
-      case Token::Kind::kInt: expr.number = token.number; break;
+      case Token::Kind::kInt:
+        expr.number = token.number;
+        break;
       case Token::Kind::kFloat:
         expr.kind = Expr::Kind::kFloat;
         expr.real = token.real;
@@ -185,8 +187,10 @@ class ClauseParser {
         expr.kind = Expr::Kind::kString;
         expr.name = token.text;
         break;
-      case Token::Kind::kName: return parse_name();
-      default: tokens_.fail_expected("a number, a name, '(' or '['");
+      case Token::Kind::kName:
+        return parse_name();
+      default:
+        tokens_.fail_expected("a number, a name, '(' or '['");
     }
     tokens_.next();
     return expr;
@@ -230,8 +234,8 @@ class ClauseParser {
       tokens_.fail(node.column, fmt::format("'{}' is not a node of the pattern", node.text));
     }
     if (it->second > 1) {
-      tokens_.fail(node.column,
-                   fmt::format("'{}' may mean several nodes: name one, x={}(…)", node.text, node.text));
+      tokens_.fail(node.column, fmt::format("'{}' may mean several nodes: name one, x={}(…)",
+                                            node.text, node.text));
     }
     tokens_.expect_symbol(".");
     Expr expr;

@@ -25,7 +25,8 @@ struct PatternNames {
 bool is_number(std::string_view text);
 bool is_output_port(std::string_view text);  // out, out1, out2, …
 
-// throws  Error{kCorrupt} with the column; also for a port, dimension or node that the pattern does not have
+// throws  Error{kCorrupt} with the column; also for a port, dimension or node that the pattern does
+// not have
 std::vector<Constraint> parse_clauses(TokenStream& tokens, const PatternNames& names);
 
 }  // namespace inlay

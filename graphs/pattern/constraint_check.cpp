@@ -19,7 +19,8 @@ struct DeferredDim {
 
 class Checker {
  public:
-  Checker(const Graph& graph, const Binding& binding) : graph_(graph), scope_{graph, binding, dims_} {}
+  Checker(const Graph& graph, const Binding& binding)
+      : graph_(graph), scope_{graph, binding, dims_} {}
 
   ConstraintFailure check(const std::vector<std::shared_ptr<const Constraint>>& constraints) {
     ConstraintFailure failure;
@@ -90,12 +91,14 @@ class Checker {
     }
     if (expected == extent) return "";
     const std::string name = to_string(dim.expr);
-    return fmt::format("{} fails: {} of {} is {}{}", to_string(clause), name, port, extent,
-                       dim.expr.kind == Expr::Kind::kDim ? fmt::format(", elsewhere {}", expected) : "");
+    return fmt::format(
+        "{} fails: {} of {} is {}{}", to_string(clause), name, port, extent,
+        dim.expr.kind == Expr::Kind::kDim ? fmt::format(", elsewhere {}", expected) : "");
   }
 
   std::string check_deferred() {
-    // Solving one expression may make another known: repeat until nothing is left or nothing changes.
+    // Solving one expression may make another known: repeat until nothing is left or nothing
+    // changes.
     for (bool progress = true; progress && !deferred_.empty();) {
       progress = false;
       for (std::size_t i = 0; i < deferred_.size();) {
@@ -147,8 +150,8 @@ class Checker {
     for (const Evaluated* side : {&left, static_cast<const Evaluated*>(&right)}) {
       if (side->state == Evaluated::State::kProblem) return failure_text(clause, side->problem);
     }
-    const auto holds = compare(left.value, clause.comparison.empty() ? "!=" : clause.comparison,
-                               right.value);
+    const auto holds =
+        compare(left.value, clause.comparison.empty() ? "!=" : clause.comparison, right.value);
     if (holds && *holds) return "";
     return failure_text(clause, holds ? "" : "not comparable");
   }
@@ -170,9 +173,9 @@ class Checker {
 
 }  // namespace
 
-ConstraintFailure check_constraints(const Graph& graph,
-                                    const std::vector<std::shared_ptr<const Constraint>>& constraints,
-                                    const Binding& binding) {
+ConstraintFailure check_constraints(
+    const Graph& graph, const std::vector<std::shared_ptr<const Constraint>>& constraints,
+    const Binding& binding) {
   return Checker(graph, binding).check(constraints);
 }
 

@@ -15,8 +15,8 @@
 namespace inlay {
 
 struct Binding {
-  std::map<std::string, ValueId> ports;       // variables and outputs that are there
-  std::map<std::string, const Node*> nodes;   // by alias and by the operator it really is
+  std::map<std::string, ValueId> ports;      // variables and outputs that are there
+  std::map<std::string, const Node*> nodes;  // by alias and by the operator it really is
 };
 
 struct ConstraintFailure {
@@ -24,8 +24,8 @@ struct ConstraintFailure {
   int progress = 0;    // how far the check came; of several failed bindings the furthest says most
 };
 
-ConstraintFailure check_constraints(const Graph& graph,
-                                    const std::vector<std::shared_ptr<const Constraint>>& constraints,
-                                    const Binding& binding);
+ConstraintFailure check_constraints(
+    const Graph& graph, const std::vector<std::shared_ptr<const Constraint>>& constraints,
+    const Binding& binding);
 
 }  // namespace inlay

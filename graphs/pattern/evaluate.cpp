@@ -36,13 +36,20 @@ Evaluated of_attribute(const Attribute& attribute, const std::string& name) {
 // Element `i` of a constant as a number; nullopt for types that constraints do not read.
 std::optional<Scalar> element(const Tensor& tensor, std::size_t i) {
   switch (tensor.dtype()) {
-    case DType::kF32: return static_cast<double>(tensor.as<float>()[i]);
-    case DType::kF64: return tensor.as<double>()[i];
-    case DType::kI8: return std::int64_t{tensor.as<std::int8_t>()[i]};
-    case DType::kU8: return std::int64_t{tensor.as<std::uint8_t>()[i]};
-    case DType::kI32: return std::int64_t{tensor.as<std::int32_t>()[i]};
-    case DType::kI64: return tensor.as<std::int64_t>()[i];
-    default: return std::nullopt;
+    case DType::kF32:
+      return static_cast<double>(tensor.as<float>()[i]);
+    case DType::kF64:
+      return tensor.as<double>()[i];
+    case DType::kI8:
+      return std::int64_t{tensor.as<std::int8_t>()[i]};
+    case DType::kU8:
+      return std::int64_t{tensor.as<std::uint8_t>()[i]};
+    case DType::kI32:
+      return std::int64_t{tensor.as<std::int32_t>()[i]};
+    case DType::kI64:
+      return tensor.as<std::int64_t>()[i];
+    default:
+      return std::nullopt;
   }
 }
 
@@ -65,9 +72,15 @@ Evaluated integer_arithmetic(char op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   bool overflow = false;
   switch (op) {
-    case '+': overflow = __builtin_add_overflow(a, b, &result); break;
-    case '-': overflow = __builtin_sub_overflow(a, b, &result); break;
-    case '*': overflow = __builtin_mul_overflow(a, b, &result); break;
+    case '+':
+      overflow = __builtin_add_overflow(a, b, &result);
+      break;
+    case '-':
+      overflow = __builtin_sub_overflow(a, b, &result);
+      break;
+    case '*':
+      overflow = __builtin_mul_overflow(a, b, &result);
+      break;
     default:
       if (b == 0) return problem("division by zero");
       overflow = a == std::numeric_limits<std::int64_t>::min() && b == -1;
@@ -123,7 +136,8 @@ Evaluated negate(const Expr& expr, const EvaluationScope& scope) {
   return i == nullptr ? problem("'-' needs a number") : integer_arithmetic('-', 0, *i);
 }
 
-std::optional<bool> compare_scalars(const Scalar& a, const std::string& comparison, const Scalar& b) {
+std::optional<bool> compare_scalars(const Scalar& a, const std::string& comparison,
+                                    const Scalar& b) {
   const auto apply = [&comparison](const auto& x, const auto& y) {
     if (comparison == "==") return x == y;
     if (comparison == "!=") return x != y;
@@ -146,7 +160,8 @@ std::optional<bool> compare_scalars(const Scalar& a, const std::string& comparis
 
 std::string scalar_text(const Scalar& scalar) {
   if (const auto* i = std::get_if<std::int64_t>(&scalar)) return fmt::format("{}", *i);
-  if (const auto* f = std::get_if<double>(&scalar)) return fmt::format("{}", static_cast<float>(*f));
+  if (const auto* f = std::get_if<double>(&scalar))
+    return fmt::format("{}", static_cast<float>(*f));
   return fmt::format("\"{}\"", std::get<std::string>(scalar));
 }
 
@@ -162,14 +177,22 @@ std::string to_string(const ExprValue& value) {
 Evaluated evaluate(const Expr& expr, const EvaluationScope& scope) {
   const auto port = [&]() { return scope.binding.ports.find(expr.name); };
   switch (expr.kind) {
-    case Kind::kInt: return of(expr.number);
-    case Kind::kFloat: return of(static_cast<double>(expr.real));
-    case Kind::kString: return of(expr.name);
-    case Kind::kList: return evaluate_list(expr, scope);
-    case Kind::kNegate: return negate(expr, scope);
-    case Kind::kBinary: return evaluate_binary(expr, scope);
-    case Kind::kAttribute: return evaluate_attribute(expr, scope);
-    case Kind::kHasPort: return of(std::int64_t{port() != scope.binding.ports.end()});
+    case Kind::kInt:
+      return of(expr.number);
+    case Kind::kFloat:
+      return of(static_cast<double>(expr.real));
+    case Kind::kString:
+      return of(expr.name);
+    case Kind::kList:
+      return evaluate_list(expr, scope);
+    case Kind::kNegate:
+      return negate(expr, scope);
+    case Kind::kBinary:
+      return evaluate_binary(expr, scope);
+    case Kind::kAttribute:
+      return evaluate_attribute(expr, scope);
+    case Kind::kHasPort:
+      return of(std::int64_t{port() != scope.binding.ports.end()});
     case Kind::kHasAttribute: {
       const Node* node = find_node(expr, scope);
       return node == nullptr ? vacuous() : of(std::int64_t{has(node->attributes, expr.attribute)});
@@ -179,7 +202,8 @@ Evaluated evaluate(const Expr& expr, const EvaluationScope& scope) {
       return it == scope.dims.end() ? vacuous() : of(it->second);
     }
     case Kind::kRank:
-    case Kind::kValue: break;
+    case Kind::kValue:
+      break;
   }
   const auto it = port();
   if (it == scope.binding.ports.end()) return vacuous();
@@ -195,8 +219,8 @@ std::optional<bool> compare(const ExprValue& left, const std::string& comparison
     return equal ? std::optional<bool>(!*equal) : std::nullopt;
   }
   if (left.is_list && right.is_list && left.items.size() != right.items.size()) return false;
-  const std::size_t count = std::max(left.is_list ? left.items.size() : 0,
-                                     right.is_list ? right.items.size() : 0);
+  const std::size_t count =
+      std::max(left.is_list ? left.items.size() : 0, right.is_list ? right.items.size() : 0);
   bool all = true;
   for (std::size_t i = 0; i < (left.is_list || right.is_list ? count : 1); ++i) {
     const auto one = compare_scalars(left.items[left.is_list ? i : 0], comparison,
@@ -207,12 +231,14 @@ std::optional<bool> compare(const ExprValue& left, const std::string& comparison
   return all;
 }
 
-void collect_unknown(const Expr& expr, const EvaluationScope& scope, std::set<std::string>& unknown) {
+void collect_unknown(const Expr& expr, const EvaluationScope& scope,
+                     std::set<std::string>& unknown) {
   if (expr.kind == Kind::kDim && !scope.dims.contains(expr.name)) unknown.insert(expr.name);
   for (const Expr& arg : expr.args) collect_unknown(arg, scope, unknown);
 }
 
-std::optional<std::int64_t> solve(const Expr& expr, const EvaluationScope& scope, std::int64_t target) {
+std::optional<std::int64_t> solve(const Expr& expr, const EvaluationScope& scope,
+                                  std::int64_t target) {
   if (expr.kind == Kind::kDim) return target;
   if (expr.kind != Kind::kBinary) return std::nullopt;
   std::set<std::string> in_left;
@@ -225,9 +251,12 @@ std::optional<std::int64_t> solve(const Expr& expr, const EvaluationScope& scope
 
   Evaluated undone;
   switch (expr.op) {
-    case '+': undone = integer_arithmetic('-', target, *other); break;
-    case '-': undone = in_left.empty() ? integer_arithmetic('-', *other, target)
-                                       : integer_arithmetic('+', target, *other);
+    case '+':
+      undone = integer_arithmetic('-', target, *other);
+      break;
+    case '-':
+      undone = in_left.empty() ? integer_arithmetic('-', *other, target)
+                               : integer_arithmetic('+', target, *other);
       break;
     case '*': {
       if (*other == 0 || target % *other != 0) return std::nullopt;
@@ -244,13 +273,15 @@ std::optional<std::int64_t> solve(const Expr& expr, const EvaluationScope& scope
       }
       break;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
   if (undone.state != Evaluated::State::kValue) return std::nullopt;
   return solve(unknown, scope, std::get<std::int64_t>(undone.value.items[0]));
 }
 
-void describe_leaves(const Expr& expr, const EvaluationScope& scope, std::vector<std::string>& out) {
+void describe_leaves(const Expr& expr, const EvaluationScope& scope,
+                     std::vector<std::string>& out) {
   const bool is_leaf = expr.kind == Kind::kDim || expr.kind == Kind::kAttribute ||
                        expr.kind == Kind::kRank || expr.kind == Kind::kValue;
   if (is_leaf) {

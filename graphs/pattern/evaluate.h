@@ -44,16 +44,19 @@ struct EvaluationScope {
 
 Evaluated evaluate(const Expr& expr, const EvaluationScope& scope);
 
-// Lists compare element by element; a list and a number compare each element with the number. nullopt: not comparable.
+// Lists compare element by element; a list and a number compare each element with the number.
+// nullopt: not comparable.
 std::optional<bool> compare(const ExprValue& left, const std::string& comparison,
                             const ExprValue& right);
 
 // The names in an expression that no dimension is bound to yet.
-void collect_unknown(const Expr& expr, const EvaluationScope& scope, std::set<std::string>& unknown);
+void collect_unknown(const Expr& expr, const EvaluationScope& scope,
+                     std::set<std::string>& unknown);
 
-// The value of the only unknown name that makes the integer expression equal `target`, if there is exactly one such
-// value to be found by undoing + - * /.
-std::optional<std::int64_t> solve(const Expr& expr, const EvaluationScope& scope, std::int64_t target);
+// The value of the only unknown name that makes the integer expression equal `target`, if there is
+// exactly one such value to be found by undoing + - * /.
+std::optional<std::int64_t> solve(const Expr& expr, const EvaluationScope& scope,
+                                  std::int64_t target);
 
 // "k=13, Conv.group=2": what the leaves of the expression are.
 void describe_leaves(const Expr& expr, const EvaluationScope& scope, std::vector<std::string>& out);

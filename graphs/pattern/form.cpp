@@ -36,7 +36,8 @@ class FormBuilder {
     FormNode made;
     made.ops = &node.ops;
     made.alias = node.alias;
-    for (const PatternOperand& operand : node.operands) made.operands.push_back(add_operand(operand));
+    for (const PatternOperand& operand : node.operands)
+      made.operands.push_back(add_operand(operand));
     const int index = static_cast<int>(form_.nodes.size());
     form_.nodes.push_back(std::move(made));
     form_.order.push_back(index);

@@ -1,5 +1,5 @@
-// The forms of a pattern: each choice of its optional nodes gives one operator graph without options, which is what the
-// matcher walks.
+// The forms of a pattern: each choice of its optional nodes gives one operator graph without
+// options, which is what the matcher walks.
 //
 //   Relu?(Conv(X,W))   →   Conv(X,W)   and   Relu(Conv(X,W))
 #pragma once

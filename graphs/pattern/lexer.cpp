@@ -14,9 +14,9 @@ bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Longest first, so that "==" is not read as "=" twice.
-constexpr std::array<std::string_view, 24> kSymbols = {"...", "==", "!=", "<=", ">=", "<", ">", "=",
-                                                       "(",   ")",  "[",  "]",  ",",  ";", ":", "|",
-                                                       "?",   ".",  "+",  "-",  "*",  "/", "%", "@"};
+constexpr std::array<std::string_view, 24> kSymbols = {
+    "...", "==", "!=", "<=", ">=", "<", ">", "=", "(", ")", "[", "]",
+    ",",   ";",  ":",  "|",  "?",  ".", "+", "-", "*", "/", "%", "@"};
 
 // Length of the number at the start of `text`; *is_float if it has a fraction or an exponent.
 std::size_t number_length(std::string_view text, bool* is_float) {
@@ -56,7 +56,8 @@ TokenStream::TokenStream(std::string pattern, std::string field, std::string_vie
     std::size_t length = 0;
     if (is_name_start(c)) {
       token.kind = Token::Kind::kName;
-      while (i + length < text.size() && (is_name_start(text[i + length]) || is_digit(text[i + length]))) {
+      while (i + length < text.size() &&
+             (is_name_start(text[i + length]) || is_digit(text[i + length]))) {
         ++length;
       }
       token.text = text.substr(i, length);
@@ -86,8 +87,9 @@ TokenStream::TokenStream(std::string pattern, std::string field, std::string_vie
       length = token.text.size();
       if (length == 0) {
         const bool printable = c > ' ' && c < 127;
-        fail(token.column, printable ? fmt::format("unexpected character '{}'", c)
-                                     : fmt::format("unexpected byte {:#04x}", static_cast<unsigned char>(c)));
+        fail(token.column,
+             printable ? fmt::format("unexpected character '{}'", c)
+                       : fmt::format("unexpected byte {:#04x}", static_cast<unsigned char>(c)));
       }
     }
     tokens_.push_back(std::move(token));

@@ -23,7 +23,8 @@ struct Token {
 
 class TokenStream {
  public:
-  // `pattern` and `field` go into messages. throws Error{kCorrupt} at a character that starts no token.
+  // `pattern` and `field` go into messages. throws Error{kCorrupt} at a character that starts no
+  // token.
   TokenStream(std::string pattern, std::string field, std::string_view text);
 
   const Token& peek(std::size_t ahead = 0) const;

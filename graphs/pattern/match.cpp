@@ -20,12 +20,14 @@ struct Partial {
   std::vector<std::pair<const FormOperand*, ValueId>> goals;
 };
 
-// Matches one form at one root. Found node sets go to `accept` once their structure and their surroundings fit.
+// Matches one form at one root. Found node sets go to `accept` once their structure and their
+// surroundings fit.
 class FormMatcher {
  public:
   FormMatcher(const Graph& graph, const PatternForm& form) : graph_(graph), form_(form) {}
 
-  // accept(partial) returns true to stop; reject(reason) is told why a complete structure does not count.
+  // accept(partial) returns true to stop; reject(reason) is told why a complete structure does not
+  // count.
   template <typename Accept, typename Reject>
   void match(NodeId root, const Accept& accept, const Reject& reject) {
     Partial start;
@@ -103,9 +105,9 @@ class FormMatcher {
   }
 
   static bool fits(const FormNode& wanted, const Node& node) {
-    const bool is_listed = std::any_of(wanted.ops->begin(), wanted.ops->end(), [&](const OpName& op) {
-      return op.name == node.op && op.domain == node.domain;
-    });
+    const bool is_listed = std::any_of(
+        wanted.ops->begin(), wanted.ops->end(),
+        [&](const OpName& op) { return op.name == node.op && op.domain == node.domain; });
     if (!is_listed) return false;
     for (std::size_t i = wanted.operands.size(); i < node.inputs.size(); ++i) {
       if (!node.inputs[i].is_none()) return false;
@@ -142,7 +144,8 @@ class FormMatcher {
       }
       for (std::size_t j = i + 1; j < partial.variables.size(); ++j) {
         if (partial.variables[j] == value) {
-          return fmt::format("{} and {} are the same value", form_.variables[i], form_.variables[j]);
+          return fmt::format("{} and {} are the same value", form_.variables[i],
+                             form_.variables[j]);
         }
       }
     }
@@ -167,9 +170,10 @@ class RootMatcher {
       : graph_(graph), pattern_(pattern), index_(index), root_(root) {}
 
   void try_form(const PatternForm& form) {
-    FormMatcher(graph_, form).match(
-        root_, [&](const Partial& partial) { accept(form, partial); },
-        [&](const std::string& reason) { note(reason, 0); });
+    FormMatcher(graph_, form)
+        .match(
+            root_, [&](const Partial& partial) { accept(form, partial); },
+            [&](const std::string& reason) { note(reason, 0); });
   }
 
   void try_single() {
@@ -187,7 +191,8 @@ class RootMatcher {
     std::stable_sort(matches_.begin(), matches_.end(), [](const Match& a, const Match& b) {
       return a.nodes.size() < b.nodes.size();
     });
-    if (matches_.empty() && !reason_.empty()) report.near_misses.push_back({index_, root_, reason_});
+    if (matches_.empty() && !reason_.empty())
+      report.near_misses.push_back({index_, root_, reason_});
     for (Match& match : matches_) report.matches.push_back(std::move(match));
   }
 

@@ -15,7 +15,8 @@
 namespace inlay {
 namespace {
 
-// A pattern is a kernel's worth of operators; deeper nesting is a mistake, and would cost the parser's stack.
+// A pattern is a kernel's worth of operators; deeper nesting is a mistake, and would cost the
+// parser's stack.
 constexpr int kMaxDepth = 64;
 // 2^k forms of a pattern with k optional nodes are matched.
 constexpr int kMaxOptionalNodes = 6;
@@ -57,7 +58,8 @@ class MatchParser {
     node->is_optional = tokens_.accept_symbol("?");
     optional_nodes_ += node->is_optional ? 1 : 0;
     if (optional_nodes_ > kMaxOptionalNodes) {
-      tokens_.fail(tokens_.peek().column, fmt::format("more than {} optional nodes", kMaxOptionalNodes));
+      tokens_.fail(tokens_.peek().column,
+                   fmt::format("more than {} optional nodes", kMaxOptionalNodes));
     }
     tokens_.expect_symbol("(");
     do node->operands.push_back(parse_operand(depth));
@@ -107,14 +109,15 @@ struct TreeSurvey {
     }
   }
 
-  // Follows references too: an alias that is used inside its own node would be a cycle. `open` marks the path.
+  // Follows references too: an alias that is used inside its own node would be a cycle. `open`
+  // marks the path.
   bool has_cycle(const PatternNode& node, std::map<const PatternNode*, int>& mark) const {
     int& state = mark[&node];
     if (state != 0) return state == 1;
     state = 1;
     for (const PatternOperand& operand : node.operands) {
       const auto it = operand.node ? by_alias.end() : by_alias.find(operand.variable);
-      const PatternNode* next = operand.node              ? operand.node.get()
+      const PatternNode* next = operand.node           ? operand.node.get()
                                 : it != by_alias.end() ? it->second
                                                        : nullptr;
       if (next != nullptr && has_cycle(*next, mark)) return true;
@@ -124,7 +127,8 @@ struct TreeSurvey {
   }
 };
 
-[[noreturn]] void fail(const std::string& id, const std::string& field, const std::string& message) {
+[[noreturn]] void fail(const std::string& id, const std::string& field,
+                       const std::string& message) {
   throw Error(Code::kCorrupt, fmt::format("pattern '{}': {}: {}", id, field, message));
 }
 

@@ -1,7 +1,8 @@
 // What a parsed pattern consists of: plain data, comparable and printable.
 //
 //   const PatternNode& root = *pattern.root;          // Relu?(Conv(X,W,B?))
-//   root.ops[0].name == "Relu"; root.is_optional; root.operands[0].node->operands[2].variable == "B"
+//   root.ops[0].name == "Relu"; root.is_optional; root.operands[0].node->operands[2].variable ==
+//   "B"
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct OpName {
 
 struct PatternNode;
 
-// Exactly one of `node` and `variable` is set. A variable that is some node's alias stands for that node's output.
+// Exactly one of `node` and `variable` is set. A variable that is some node's alias stands for that
+// node's output.
 struct PatternOperand {
   std::shared_ptr<const PatternNode> node;
   std::string variable;
@@ -39,7 +41,8 @@ bool operator==(const PatternOperand& a, const PatternOperand& b);
 bool operator==(const PatternNode& a, const PatternNode& b);
 
 // An expression of a constraint. `name` and `attribute` by kind:
-//   kDim "k"; kAttribute node "Conv", attribute "group"; kRank, kValue, kHasPort port "X"; kHasAttribute as kAttribute
+//   kDim "k"; kAttribute node "Conv", attribute "group"; kRank, kValue, kHasPort port "X";
+//   kHasAttribute as kAttribute
 struct Expr {
   enum class Kind {
     kInt,
@@ -74,7 +77,8 @@ struct DimPattern {
 
 enum class Constness { kEither, kConst, kDynamic };
 
-// One clause: about ports if `ports` is not empty, else a comparison (an empty `comparison` asks for left != 0).
+// One clause: about ports if `ports` is not empty, else a comparison (an empty `comparison` asks
+// for left != 0).
 struct Constraint {
   std::vector<std::string> ports;
   std::vector<DType> dtypes;  // empty: any

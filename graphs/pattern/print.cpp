@@ -51,9 +51,15 @@ std::string print_dims(const std::vector<DimPattern>& dims) {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (i > 0) text += ",";
     switch (dims[i].kind) {
-      case DimPattern::Kind::kAny: text += "_"; break;
-      case DimPattern::Kind::kRest: text += "..."; break;
-      case DimPattern::Kind::kExpr: text += to_string(dims[i].expr); break;
+      case DimPattern::Kind::kAny:
+        text += "_";
+        break;
+      case DimPattern::Kind::kRest:
+        text += "...";
+        break;
+      case DimPattern::Kind::kExpr:
+        text += to_string(dims[i].expr);
+        break;
     }
   }
   return "[" + text + "]";
@@ -88,20 +94,31 @@ std::string to_string(const OpName& op) {
 
 std::string to_string(const Expr& expr) {
   switch (expr.kind) {
-    case Expr::Kind::kInt: return fmt::format("{}", expr.number);
-    case Expr::Kind::kFloat: return print_float(expr.real);
-    case Expr::Kind::kString: return fmt::format("\"{}\"", expr.name);
-    case Expr::Kind::kDim: return expr.name;
-    case Expr::Kind::kAttribute: return expr.name + "." + expr.attribute;
-    case Expr::Kind::kRank: return fmt::format("rank({})", expr.name);
-    case Expr::Kind::kValue: return fmt::format("value({})", expr.name);
-    case Expr::Kind::kHasAttribute: return fmt::format("has({}.{})", expr.name, expr.attribute);
-    case Expr::Kind::kHasPort: return fmt::format("has({})", expr.name);
-    case Expr::Kind::kNegate: return "-" + print_at(expr.args[0], 3);
+    case Expr::Kind::kInt:
+      return fmt::format("{}", expr.number);
+    case Expr::Kind::kFloat:
+      return print_float(expr.real);
+    case Expr::Kind::kString:
+      return fmt::format("\"{}\"", expr.name);
+    case Expr::Kind::kDim:
+      return expr.name;
+    case Expr::Kind::kAttribute:
+      return expr.name + "." + expr.attribute;
+    case Expr::Kind::kRank:
+      return fmt::format("rank({})", expr.name);
+    case Expr::Kind::kValue:
+      return fmt::format("value({})", expr.name);
+    case Expr::Kind::kHasAttribute:
+      return fmt::format("has({}.{})", expr.name, expr.attribute);
+    case Expr::Kind::kHasPort:
+      return fmt::format("has({})", expr.name);
+    case Expr::Kind::kNegate:
+      return "-" + print_at(expr.args[0], 3);
     case Expr::Kind::kBinary:
       return print_at(expr.args[0], precedence(expr)) + expr.op +
              print_at(expr.args[1], precedence(expr) + 1);
-    case Expr::Kind::kList: break;
+    case Expr::Kind::kList:
+      break;
   }
   std::string text;
   for (const Expr& arg : expr.args) text += (text.empty() ? "" : ",") + to_string(arg);

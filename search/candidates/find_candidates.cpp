@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
-#include <set>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::size_t kReasonsInError = 5;
 
-// The first CPU feature that a list needs and this machine lacks ("!x" needs x absent); empty if none.
+// The first CPU feature that a list needs and this machine lacks ("!x" needs x absent); empty if
+// none.
 class CpuNeeds {
  public:
   std::string missing(const std::vector<std::string>& needs) {
@@ -59,8 +61,8 @@ class Finder {
       add_match(manifest.name, manifest.patterns[i], patterns[i], match);
     }
     for (const NearMiss& miss : report.near_misses) {
-      why_not(miss.root, manifest.name, manifest.patterns[static_cast<std::size_t>(miss.pattern)].id,
-              miss.reason);
+      why_not(miss.root, manifest.name,
+              manifest.patterns[static_cast<std::size_t>(miss.pattern)].id, miss.reason);
     }
   }
 
@@ -87,24 +89,30 @@ class Finder {
   }
 
   Candidates finish() {
-    std::stable_sort(found_.begin(), found_.end(), [](const Ranked& a, const Ranked& b) {
+    // Candidates are large: their places are sorted, and each is moved once.
+    std::vector<std::size_t> order(found_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [this](std::size_t i, std::size_t j) {
       const auto key = [](const Ranked& r) {
-        return std::make_tuple(r.candidate.nodes.back(), std::cref(r.candidate.plugin), r.pattern,
-                               r.candidate.nodes.size());
+        return std::make_tuple(r.candidate.nodes.back(), std::string_view(r.candidate.plugin),
+                               r.pattern, r.candidate.nodes.size());
       };
-      return key(a) < key(b);
+      return key(found_[i]) < key(found_[j]);
     });
     result_.by_node.resize(static_cast<std::size_t>(graph_.node_count()));
-    for (Ranked& ranked : found_) {
+    result_.list.reserve(found_.size());
+    for (const std::size_t place : order) {
+      Ranked& ranked = found_[place];
       const int id = static_cast<int>(result_.list.size());
       for (const NodeId node : ranked.candidate.nodes) {
         result_.by_node[static_cast<std::size_t>(node.index)].push_back(id);
       }
       result_.list.push_back(std::move(ranked.candidate));
     }
-    std::stable_sort(result_.why_not.begin(), result_.why_not.end(), [](const WhyNot& a, const WhyNot& b) {
-      return std::tie(a.node, a.plugin) < std::tie(b.node, b.plugin);
-    });
+    std::stable_sort(result_.why_not.begin(), result_.why_not.end(),
+                     [](const WhyNot& a, const WhyNot& b) {
+                       return std::tie(a.node, a.plugin) < std::tie(b.node, b.plugin);
+                     });
     for (std::int32_t i = 0; i < graph_.node_count(); ++i) {
       if (result_.by_node[static_cast<std::size_t>(i)].empty()) fail_unsupported({i});
     }
@@ -131,7 +139,8 @@ class Finder {
     return Layout::dense(static_cast<int>(graph_.value(id).type.shape.size()));
   }
 
-  void why_not(NodeId node, const std::string& plugin, const std::string& pattern, std::string reason) {
+  void why_not(NodeId node, const std::string& plugin, const std::string& pattern,
+               std::string reason) {
     result_.why_not.push_back({node, plugin, pattern, std::move(reason)});
   }
 
@@ -158,7 +167,7 @@ class Finder {
     for (const auto& [port, value] : match.ports) base.ports.emplace(value, port);
 
     std::string refusal;
-    std::set<std::vector<std::string>> seen;
+    std::vector<std::pair<std::vector<Layout>, std::vector<Layout>>> seen;
     for (const LayoutVariant& variant : pattern.variants) {
       if (const std::string need = cpu_.missing(variant.cpu); !need.empty()) {
         refusal = cpu_reason(need);
@@ -166,17 +175,17 @@ class Finder {
       }
       Candidate c = base;
       if (!apply_layouts(variant, match, c, refusal)) continue;
-      std::vector<std::string> key;
-      for (const Layout& layout : c.input_layouts) key.push_back(layout.text());
-      for (const Layout& layout : c.output_layouts) key.push_back(layout.text());
-      if (!seen.insert(std::move(key)).second) continue;
+      std::pair key(c.input_layouts, c.output_layouts);
+      if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
+      seen.push_back(std::move(key));
       c.aliases = find_aliases(pattern, match, c);
       add({std::move(c), match.pattern});
     }
     if (seen.empty()) why_not(root, plugin, pattern.id, refusal);
   }
 
-  // The variant's layout of a value; nullopt if its rank does not fit or two ports of the value disagree.
+  // The variant's layout of a value; nullopt if its rank does not fit or two ports of the value
+  // disagree.
   std::optional<Layout> layout_of(const LayoutVariant& variant, const Match& match, ValueId value,
                                   std::string& refusal) const {
     std::optional<Layout> layout;
@@ -225,8 +234,10 @@ class Finder {
       const auto o = std::find(c.outputs.begin(), c.outputs.end(), out->second) - c.outputs.begin();
       const auto i = std::find(c.inputs.begin(), c.inputs.end(), in->second) - c.inputs.begin();
       if (o == std::ssize(c.outputs) || i == std::ssize(c.inputs)) continue;
-      const auto bytes_out = c.output_layouts[static_cast<std::size_t>(o)].size_bytes(graph_.value(out->second).type);
-      const auto bytes_in = c.input_layouts[static_cast<std::size_t>(i)].size_bytes(graph_.value(in->second).type);
+      const auto bytes_out =
+          c.output_layouts[static_cast<std::size_t>(o)].size_bytes(graph_.value(out->second).type);
+      const auto bytes_in =
+          c.input_layouts[static_cast<std::size_t>(i)].size_bytes(graph_.value(in->second).type);
       if (bytes_out == bytes_in) aliases.emplace_back(static_cast<int>(o), static_cast<int>(i));
     }
     return aliases;
@@ -270,17 +281,20 @@ bool is_excluded(const CandidateFilter& filter, const std::string& plugin) {
   return std::find(filter.exclude.begin(), filter.exclude.end(), plugin) != filter.exclude.end();
 }
 
-void check_pins(const Graph& graph, const std::vector<Manifest>& manifests, const CandidateFilter& filter) {
+void check_pins(const Graph& graph, const std::vector<Manifest>& manifests,
+                const CandidateFilter& filter) {
   for (const auto& [node, plugin] : filter.pins) {
     if (!graph.find_node(node)) {
-      throw Error(Code::kNotFound, fmt::format("pin of '{}' to {}: the graph has no such node", node, plugin));
+      throw Error(Code::kNotFound,
+                  fmt::format("pin of '{}' to {}: the graph has no such node", node, plugin));
     }
     const bool is_known = plugin == kViewPlugin ||
                           std::any_of(manifests.begin(), manifests.end(),
                                       [&plugin](const Manifest& m) { return m.name == plugin; });
     if (!is_known || is_excluded(filter, plugin)) {
-      throw Error(Code::kNotFound, fmt::format("pin of '{}' to {}: {}", node, plugin,
-                                               is_known ? "that plugin is excluded" : "no such plugin"));
+      throw Error(Code::kNotFound,
+                  fmt::format("pin of '{}' to {}: {}", node, plugin,
+                              is_known ? "that plugin is excluded" : "no such plugin"));
     }
   }
 }
@@ -298,7 +312,8 @@ Candidates find_candidates(const Graph& graph, const std::vector<Manifest>& mani
   return finder.finish();
 }
 
-Candidates find_candidates(const Graph& graph, const PluginHost& host, const CandidateFilter& filter) {
+Candidates find_candidates(const Graph& graph, const PluginHost& host,
+                           const CandidateFilter& filter) {
   std::vector<Manifest> manifests;
   for (const PluginRecord& record : host.plugins()) {
     if (!record.refused) manifests.push_back(record.manifest);

@@ -7,10 +7,12 @@
 namespace inlay {
 namespace {
 
-// Region values in order of first mention, which depends on structure alone: equal regions hash equally.
+// Region values in order of first mention, which depends on structure alone: equal regions hash
+// equally.
 class RegionMaker {
  public:
-  RegionMaker(const Graph& graph, const Candidate& candidate) : graph_(graph), candidate_(candidate) {
+  RegionMaker(const Graph& graph, const Candidate& candidate)
+      : graph_(graph), candidate_(candidate) {
     for (std::size_t i = 0; i < candidate.inputs.size(); ++i) {
       layouts_.emplace(candidate.inputs[i].index, &candidate.input_layouts[i]);
     }
@@ -53,8 +55,9 @@ class RegionMaker {
     if (port != candidate_.ports.end()) made.port = port->second;
     made.type = value.type;
     const auto layout = layouts_.find(id.index);
-    made.layout = layout != layouts_.end() ? *layout->second
-                                           : Layout::dense(static_cast<int>(value.type.shape.size()));
+    made.layout = layout != layouts_.end()
+                      ? *layout->second
+                      : Layout::dense(static_cast<int>(value.type.shape.size()));
     made.is_constant = value.constant.has_value();
     made.constant = value.constant;
     return made;
@@ -70,23 +73,25 @@ class RegionMaker {
 }  // namespace
 
 Boundary find_boundary(const Graph& graph, const std::vector<NodeId>& nodes) {
-  std::unordered_set<std::int32_t> inside;
-  for (const NodeId id : nodes) inside.insert(id.index);
+  std::vector<NodeId> sorted = nodes;
+  std::sort(sorted.begin(), sorted.end());
+  const auto is_inside = [&sorted](NodeId id) {
+    return std::binary_search(sorted.begin(), sorted.end(), id);
+  };
   std::unordered_set<std::int32_t> seen;
   Boundary boundary;
   for (const NodeId id : nodes) {
     for (const ValueId input : graph.node(id).inputs) {
       if (input.is_none() || graph.is_constant(input)) continue;
       const NodeId producer = graph.value(input).producer;
-      if (producer != kNoNode && inside.contains(producer.index)) continue;
+      if (producer != kNoNode && is_inside(producer)) continue;
       if (seen.insert(input.index).second) boundary.inputs.push_back(input);
     }
     for (const ValueId output : graph.node(id).outputs) {
       if (output.is_none()) continue;
       const auto readers = graph.consumers(output);
-      const bool is_read = std::any_of(readers.begin(), readers.end(), [&inside](NodeId reader) {
-        return !inside.contains(reader.index);
-      });
+      const bool is_read = std::any_of(readers.begin(), readers.end(),
+                                       [&is_inside](NodeId reader) { return !is_inside(reader); });
       if (is_read || graph.is_output(output)) boundary.outputs.push_back(output);
     }
   }

@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::size_t kHurriedStates = 16;  // beam once the time is up: ends soon, with a placement
-// A state is compared with this many cheaper ones; those far apart in cost rarely say anything about each other.
+// A state is compared with this many cheaper ones; those far apart in cost rarely say anything
+// about each other.
 constexpr std::size_t kDominanceChecks = 48;
 
 std::uint64_t hash_words(std::span<const std::uint64_t> words) {
@@ -45,7 +46,8 @@ class Bucket {
       const int index = table_[slot];
       if (index < 0) {
         table_[slot] = static_cast<int>(states_.size());
-        states_.push_back({pool_.size(), static_cast<std::uint32_t>(words.size()), parent, option, cost, hash});
+        states_.push_back(
+            {pool_.size(), static_cast<std::uint32_t>(words.size()), parent, option, cost, hash});
         pool_.insert(pool_.end(), words.begin(), words.end());
         return;
       }
@@ -83,7 +85,10 @@ class Bucket {
 class DownsetSearch {
  public:
   DownsetSearch(const PlacementProblem& problem, const SearchLimits& limits)
-      : problem_(problem), limits_(limits), steps_(problem), width_(std::max<std::size_t>(1, limits.max_states)),
+      : problem_(problem),
+        limits_(limits),
+        steps_(problem),
+        width_(std::max<std::size_t>(1, limits.max_states)),
         started_(std::chrono::steady_clock::now()) {}
 
   DownsetResult search() {
@@ -117,7 +122,8 @@ class DownsetSearch {
   void check_limits() {
     if (result_.stop == StopReason::kBudget || result_.stop == StopReason::kCancelled) return;
     const bool is_cancelled = limits_.cancelled != nullptr && limits_.cancelled->load();
-    const bool is_late = limits_.budget.count() > 0 && std::chrono::steady_clock::now() - started_ > limits_.budget;
+    const bool is_late =
+        limits_.budget.count() > 0 && std::chrono::steady_clock::now() - started_ > limits_.budget;
     if (!is_cancelled && !is_late) return;
     result_.stop = is_cancelled ? StopReason::kCancelled : StopReason::kBudget;
     width_ = std::min(width_, is_cancelled ? std::size_t{1} : kHurriedStates);
@@ -146,7 +152,8 @@ class DownsetSearch {
     }
   }
 
-  // Drops states that a cheaper one of the same structure can be turned into without losing its lead. Ascending.
+  // Drops states that a cheaper one of the same structure can be turned into without losing its
+  // lead. Ascending.
   std::vector<int> undominated(const Bucket& current, int base) const {
     const std::vector<StoredState>& states = current.states();
     std::vector<int> order(states.size());
@@ -159,7 +166,8 @@ class DownsetSearch {
     }
     const auto at = [](int i) { return static_cast<std::size_t>(i); };
     std::sort(order.begin(), order.end(), [&](int a, int b) {
-      return std::tie(structure[at(a)], states[at(a)].cost, a) < std::tie(structure[at(b)], states[at(b)].cost, b);
+      return std::tie(structure[at(a)], states[at(a)].cost, a) <
+             std::tie(structure[at(b)], states[at(b)].cost, b);
     });
     std::vector<int> kept;
     std::size_t group = 0;  // where the present structure's begin in `kept`
@@ -176,12 +184,14 @@ class DownsetSearch {
     return kept;
   }
 
-  bool dominates(const Bucket& current, const StoredState& a, const StoredState& b, int base) const {
+  bool dominates(const Bucket& current, const StoredState& a, const StoredState& b,
+                 int base) const {
     const auto words_a = current.words(a);
     const auto words_b = current.words(b);
     const std::size_t structure = FrontierSteps::structure_words(words_a);
     // Guards against two structures of one hash; equal structures have the same live values.
-    if (words_a.size() != words_b.size() || !std::ranges::equal(words_a.first(structure), words_b.first(structure))) {
+    if (words_a.size() != words_b.size() ||
+        !std::ranges::equal(words_a.first(structure), words_b.first(structure))) {
       return false;
     }
     return a.cost + steps_.distance(base, words_a, words_b) <= b.cost;
@@ -192,7 +202,8 @@ class DownsetSearch {
     std::vector<std::pair<double, int>> scored;
     for (const int index : survivors) {
       const StoredState& state = states[static_cast<std::size_t>(index)];
-      scored.emplace_back(state.cost + steps_.remaining(steps_.decode(base, current.words(state))), index);
+      scored.emplace_back(state.cost + steps_.remaining(steps_.decode(base, current.words(state))),
+                          index);
     }
     std::sort(scored.begin(), scored.end());
     dropped_bound_ = std::min(dropped_bound_, scored[width_].first);

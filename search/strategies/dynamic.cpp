@@ -9,8 +9,8 @@ namespace inlay {
 namespace {
 
 // The cheapest one-plugin placement: what a narrowed search must not fall behind.
-std::optional<SearchResult> best_single(const Graph& graph, const Candidates& candidates, const CostTable& costs,
-                                        const SearchLimits& limits) {
+std::optional<SearchResult> best_single(const Graph& graph, const Candidates& candidates,
+                                        const CostTable& costs, const SearchLimits& limits) {
   std::set<std::string> plugins;
   for (const Candidate& c : candidates.list) {
     if (c.plugin != kViewPlugin) plugins.insert(c.plugin);
@@ -25,8 +25,8 @@ std::optional<SearchResult> best_single(const Graph& graph, const Candidates& ca
 
 }  // namespace
 
-SearchResult search_dynamic(const Graph& graph, const Candidates& candidates, const CostTable& costs,
-                            const SearchLimits& limits) {
+SearchResult search_dynamic(const Graph& graph, const Candidates& candidates,
+                            const CostTable& costs, const SearchLimits& limits) {
   const std::vector<bool> all(candidates.list.size(), true);
   const PlacementProblem problem = make_problem(graph, candidates, costs, all, LayoutUse::kPriced);
   const DownsetResult found = search_downsets(problem, limits);
@@ -40,7 +40,8 @@ SearchResult search_dynamic(const Graph& graph, const Candidates& candidates, co
     result.predicted_ns = total_cost(graph, candidates, costs, result.placement);
   }
   if (found.stop == StopReason::kOptimal) {
-    if (!found.is_found) throw Error(Code::kUnsupported, "no acyclic choice of candidates covers every node");
+    if (!found.is_found)
+      throw Error(Code::kUnsupported, "no acyclic choice of candidates covers every node");
     result.bound_ns = result.predicted_ns;
     return result;
   }

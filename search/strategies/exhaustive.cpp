@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int32_t kMaxNodes = 16;
 
-// Covers the lowest uncovered node in every way. Shares nothing with `dynamic`, which it is there to check.
+// Covers the lowest uncovered node in every way. Shares nothing with `dynamic`, which it is there
+// to check.
 class Enumeration {
  public:
   Enumeration(const Graph& graph, const Candidates& candidates, const CostTable& costs)
@@ -67,7 +68,8 @@ class Enumeration {
 
 }  // namespace
 
-SearchResult search_exhaustive(const Graph& graph, const Candidates& candidates, const CostTable& costs) {
+SearchResult search_exhaustive(const Graph& graph, const Candidates& candidates,
+                               const CostTable& costs) {
   if (graph.node_count() > kMaxNodes) {
     throw Error(Code::kInvalidArgument,
                 fmt::format("exhaustive search: the graph has {} nodes, at most {} are possible",

@@ -7,15 +7,16 @@ namespace inlay {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr int kAnyLayout = 0xff;  // every layout still asked for is available: the original does not matter
+constexpr int kAnyLayout =
+    0xff;  // every layout still asked for is available: the original does not matter
 
 // Header: words of cover, waiting options, live values.
 constexpr std::uint64_t kFieldBits = 21;
 constexpr std::uint64_t kFieldMask = (std::uint64_t{1} << kFieldBits) - 1;
 
 std::uint64_t pack(const LiveValue& live) {
-  return static_cast<std::uint64_t>(live.value) << 32 | static_cast<std::uint64_t>(live.layout) << 24 |
-         live.available;
+  return static_cast<std::uint64_t>(live.value) << 32 |
+         static_cast<std::uint64_t>(live.layout) << 24 | live.available;
 }
 
 LiveValue unpack(std::uint64_t word) {
@@ -29,8 +30,9 @@ auto find_live(std::vector<LiveValue>& live, int value) {
 }
 
 bool is_live(const std::vector<LiveValue>& live, int value) {
-  const auto it = std::lower_bound(live.begin(), live.end(), value,
-                                   [](const LiveValue& entry, int wanted) { return entry.value < wanted; });
+  const auto it =
+      std::lower_bound(live.begin(), live.end(), value,
+                       [](const LiveValue& entry, int wanted) { return entry.value < wanted; });
   return it != live.end() && it->value == value;
 }
 
@@ -55,8 +57,9 @@ Frontier FrontierSteps::start() const {
 }
 
 bool FrontierSteps::is_ready(const PlacementOption& option, const Frontier& frontier) const {
-  return std::all_of(option.inputs.begin(), option.inputs.end(),
-                     [&frontier](const LayoutPort& port) { return is_live(frontier.live, port.value); });
+  return std::all_of(
+      option.inputs.begin(), option.inputs.end(),
+      [&frontier](const LayoutPort& port) { return is_live(frontier.live, port.value); });
 }
 
 double FrontierSteps::run(const PlacementOption& option, Frontier& frontier) const {
@@ -73,7 +76,8 @@ double FrontierSteps::run(const PlacementOption& option, Frontier& frontier) con
     if (made.last_use < 0) continue;
     std::uint32_t available = std::uint32_t{1} << port.layout;
     if (made.is_output) available |= std::uint32_t{1} << made.dense;  // paid as output_cost
-    frontier.live.insert(find_live(frontier.live, port.value), {port.value, port.layout, available});
+    frontier.live.insert(find_live(frontier.live, port.value),
+                         {port.value, port.layout, available});
   }
   return cost;
 }
@@ -100,11 +104,12 @@ bool FrontierSteps::has_cycle(const std::vector<int>& waiting) const {
     changed = false;
     for (std::size_t i = 0; i < rest.size(); ++i) {
       const PlacementOption& reader = option(rest[i]);
-      const bool depends = std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](const LayoutPort& port) {
-        return std::any_of(rest.begin(), rest.end(), [&](int other) {
-          return other != rest[i] && covers(option(other), value(port.value).producer);
-        });
-      });
+      const bool depends =
+          std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](const LayoutPort& port) {
+            return std::any_of(rest.begin(), rest.end(), [&](int other) {
+              return other != rest[i] && covers(option(other), value(port.value).producer);
+            });
+          });
       if (depends) continue;
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
       changed = true;
@@ -201,8 +206,10 @@ Frontier FrontierSteps::decode(int base, std::span<const std::uint64_t> words) c
   frontier.base = base;
   const auto cover_words = static_cast<std::size_t>(words[0] & kFieldMask);
   const std::size_t structure = structure_words(words);
-  frontier.cover.assign(words.begin() + 1, words.begin() + 1 + static_cast<std::ptrdiff_t>(cover_words));
-  for (std::size_t i = 1 + cover_words; i < structure; ++i) frontier.waiting.push_back(static_cast<int>(words[i]));
+  frontier.cover.assign(words.begin() + 1,
+                        words.begin() + 1 + static_cast<std::ptrdiff_t>(cover_words));
+  for (std::size_t i = 1 + cover_words; i < structure; ++i)
+    frontier.waiting.push_back(static_cast<int>(words[i]));
   for (std::size_t i = structure; i < words.size(); ++i) frontier.live.push_back(unpack(words[i]));
   return frontier;
 }
@@ -225,7 +232,9 @@ double FrontierSteps::distance(int base, std::span<const std::uint64_t> from,
     for (; wanted != 0; wanted &= wanted - 1) {
       const int layout = __builtin_ctz(wanted);
       const auto price = [&](const LiveValue& live) {
-        return (live.available >> layout & 1U) != 0 ? 0 : value(live.value).convert(live.layout, layout);
+        return (live.available >> layout & 1U) != 0
+                   ? 0
+                   : value(live.value).convert(live.layout, layout);
       };
       const double cost_from = price(a);
       const double cost_to = price(b);

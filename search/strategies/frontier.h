@@ -1,8 +1,9 @@
 // A state of the dynamic program: which nodes are placed and what the rest can see of them.
 //
-//   Placed nodes are all positions below `base` and those in `cover`. An option always starts at the lowest position not
-//   placed, so each placement has one way of being built. An option whose inputs are not all made waits; when they are,
-//   it runs, which charges its conversions and makes its outputs. Options that wait for each other are a cycle.
+//   Placed nodes are all positions below `base` and those in `cover`. An option always starts at
+//   the lowest position not placed, so each placement has one way of being built. An option whose
+//   inputs are not all made waits; when they are, it runs, which charges its conversions and makes
+//   its outputs. Options that wait for each other are a cycle.
 //
 //   Frontier next;
 //   const double added = steps.extend(frontier, option_index, next);   // infinite: not a step
@@ -36,25 +37,32 @@ class FrontierSteps {
 
   Frontier start() const;
 
-  // Writes the state after choosing an option that begins at `from.base`. Returns what it adds to the cost; infinite if
-  // it overlaps placed nodes, closes a cycle or needs a conversion that does not exist.
+  // Writes the state after choosing an option that begins at `from.base`. Returns what it adds to
+  // the cost; infinite if it overlaps placed nodes, closes a cycle or needs a conversion that does
+  // not exist.
   double extend(const Frontier& from, int option, Frontier& to) const;
 
-  // A state as words; equal states are equal words. The first structure_words(words) of them say what is placed and
-  // waiting, the rest the live values.
+  // A state as words; equal states are equal words. The first structure_words(words) of them say
+  // what is placed and waiting, the rest the live values.
   void encode(const Frontier& frontier, std::vector<std::uint64_t>& words) const;
   Frontier decode(int base, std::span<const std::uint64_t> words) const;
   static std::size_t structure_words(std::span<const std::uint64_t> words);
 
-  // The most it can cost to bring the live values of `from` to where those of `to` are; both of the same structure.
-  double distance(int base, std::span<const std::uint64_t> from, std::span<const std::uint64_t> to) const;
+  // The most it can cost to bring the live values of `from` to where those of `to` are; both of the
+  // same structure.
+  double distance(int base, std::span<const std::uint64_t> from,
+                  std::span<const std::uint64_t> to) const;
 
   // A lower bound on the cost of placing what is not placed.
   double remaining(const Frontier& frontier) const;
 
  private:
-  const PlacementOption& option(int index) const { return problem_.options[static_cast<std::size_t>(index)]; }
-  const ProblemValue& value(int index) const { return problem_.values[static_cast<std::size_t>(index)]; }
+  const PlacementOption& option(int index) const {
+    return problem_.options[static_cast<std::size_t>(index)];
+  }
+  const ProblemValue& value(int index) const {
+    return problem_.values[static_cast<std::size_t>(index)];
+  }
   bool is_ready(const PlacementOption& option, const Frontier& frontier) const;
   double run(const PlacementOption& option, Frontier& frontier) const;
   double run_waiting(Frontier& frontier) const;

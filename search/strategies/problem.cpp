@@ -18,7 +18,8 @@ bool is_usable(const Candidate& candidate, const CandidateCost& cost) {
   return candidate.plugin == kViewPlugin || cost.cost.has_value();
 }
 
-// Operands before their readers, following one branch to its end before the next: few values stay alive.
+// Operands before their readers, following one branch to its end before the next: few values stay
+// alive.
 std::vector<NodeId> depth_first_order(const Graph& graph) {
   std::vector<NodeId> order;
   std::vector<bool> seen(static_cast<std::size_t>(graph.node_count()), false);
@@ -60,7 +61,11 @@ class ProblemMaker {
  public:
   ProblemMaker(const Graph& graph, const Candidates& candidates, const CostTable& costs,
                const std::vector<bool>& allowed, LayoutUse layouts)
-      : graph_(graph), candidates_(candidates), costs_(costs), allowed_(allowed), layouts_(layouts) {}
+      : graph_(graph),
+        candidates_(candidates),
+        costs_(costs),
+        allowed_(allowed),
+        layouts_(layouts) {}
 
   PlacementProblem make() {
     problem_.node_count = graph_.node_count();
@@ -86,8 +91,8 @@ class ProblemMaker {
     const auto it = std::find(known.begin(), known.end(), layout);
     if (it != known.end()) return static_cast<int>(it - known.begin());
     if (known.size() == kMaxLayouts) {
-      throw Error(Code::kUnsupported, fmt::format("value '{}': more than {} layouts", graph_.value(id).name,
-                                                  kMaxLayouts));
+      throw Error(Code::kUnsupported, fmt::format("value '{}': more than {} layouts",
+                                                  graph_.value(id).name, kMaxLayouts));
     }
     known.push_back(layout);
     return static_cast<int>(known.size()) - 1;
@@ -102,25 +107,32 @@ class ProblemMaker {
     for (std::size_t id = 0; id < candidates_.list.size(); ++id) {
       if (!is_candidate(id)) continue;
       const Candidate& c = candidates_.list[id];
-      for (std::size_t i = 0; i < c.inputs.size(); ++i) layout_index(c.inputs[i], c.input_layouts[i]);
-      for (std::size_t i = 0; i < c.outputs.size(); ++i) layout_index(c.outputs[i], c.output_layouts[i]);
+      for (std::size_t i = 0; i < c.inputs.size(); ++i)
+        layout_index(c.inputs[i], c.input_layouts[i]);
+      for (std::size_t i = 0; i < c.outputs.size(); ++i)
+        layout_index(c.outputs[i], c.output_layouts[i]);
     }
   }
 
   // How many states the widest cut of an order may have, as a logarithm.
   double width(const std::vector<NodeId>& order) const {
     std::vector<int> position(order.size());
-    for (std::size_t p = 0; p < order.size(); ++p) position[static_cast<std::size_t>(order[p].index)] = static_cast<int>(p);
+    for (std::size_t p = 0; p < order.size(); ++p)
+      position[static_cast<std::size_t>(order[p].index)] = static_cast<int>(p);
     std::vector<double> change(order.size() + 1, 0);
     for (std::int32_t v = 0; v < graph_.value_count(); ++v) {
       const NodeId producer = graph_.value({v}).producer;
       if (producer == kNoNode || graph_.consumers({v}).empty()) continue;
       int last = 0;
-      for (const NodeId reader : graph_.consumers({v})) last = std::max(last, position[static_cast<std::size_t>(reader.index)]);
-      // A value of one layout adds no states, but may yet hold back a candidate: it counts a little.
-      const double choices = std::max<double>(1, static_cast<double>(value_layouts_[static_cast<std::size_t>(v)].size()));
+      for (const NodeId reader : graph_.consumers({v}))
+        last = std::max(last, position[static_cast<std::size_t>(reader.index)]);
+      // A value of one layout adds no states, but may yet hold back a candidate: it counts a
+      // little.
+      const double choices = std::max<double>(
+          1, static_cast<double>(value_layouts_[static_cast<std::size_t>(v)].size()));
       const double weight = std::log2(choices) + 0.1;
-      change[static_cast<std::size_t>(position[static_cast<std::size_t>(producer.index)])] += weight;
+      change[static_cast<std::size_t>(position[static_cast<std::size_t>(producer.index)])] +=
+          weight;
       change[static_cast<std::size_t>(last)] -= weight;
     }
     double live = 0;
@@ -195,22 +207,27 @@ class ProblemMaker {
       const ProblemValue& value = problem_.values[static_cast<std::size_t>(port.value)];
       if (value.is_output) option.output_cost += value.convert(port.layout, value.dense);
     }
-    const auto by_value = [](const LayoutPort& a, const LayoutPort& b) { return a.value < b.value; };
+    const auto by_value = [](const LayoutPort& a, const LayoutPort& b) {
+      return a.value < b.value;
+    };
     std::sort(option.inputs.begin(), option.inputs.end(), by_value);
     std::sort(option.outputs.begin(), option.outputs.end(), by_value);
     return option;
   }
 
   void collect_options() {
-    std::vector<std::vector<PlacementOption>> by_first(static_cast<std::size_t>(graph_.node_count()));
+    std::vector<std::vector<PlacementOption>> by_first(
+        static_cast<std::size_t>(graph_.node_count()));
     for (std::size_t id = 0; id < candidates_.list.size(); ++id) {
       if (!is_candidate(id)) continue;
       PlacementOption option = make_option(id);
       if (option.output_cost == kInfinite) continue;
       auto& same_first = by_first[static_cast<std::size_t>(option.first)];
-      const auto it = std::find_if(same_first.begin(), same_first.end(), [&option](const PlacementOption& other) {
-        return other.cover == option.cover && other.inputs == option.inputs && other.outputs == option.outputs;
-      });
+      const auto it = std::find_if(
+          same_first.begin(), same_first.end(), [&option](const PlacementOption& other) {
+            return other.cover == option.cover && other.inputs == option.inputs &&
+                   other.outputs == option.outputs;
+          });
       if (it == same_first.end()) {
         same_first.push_back(std::move(option));
       } else if (option.cost < it->cost) {
@@ -239,7 +256,8 @@ class ProblemMaker {
       for (const LayoutPort& input : option.inputs) {
         ProblemValue& value = problem_.values[static_cast<std::size_t>(input.value)];
         // Up to the last of the value's readers inside the option.
-        const auto begin = std::lower_bound(value.positions.begin(), value.positions.end(), option.first);
+        const auto begin =
+            std::lower_bound(value.positions.begin(), value.positions.end(), option.first);
         auto last = begin;
         for (auto it = begin; it != value.positions.end(); ++it) {
           const auto offset = static_cast<std::size_t>(*it - option.first);
@@ -251,7 +269,8 @@ class ProblemMaker {
       }
     }
     for (ProblemValue& value : problem_.values) {
-      for (std::size_t i = value.demand_from.size(); i-- > 1;) value.demand_from[i - 1] |= value.demand_from[i];
+      for (std::size_t i = value.demand_from.size(); i-- > 1;)
+        value.demand_from[i - 1] |= value.demand_from[i];
     }
   }
 
@@ -271,7 +290,8 @@ class ProblemMaker {
     for (std::size_t p = count; p-- > 0;) {
       if (problem_.share[p] == kInfinite) {
         const Node& node = graph_.node(problem_.order[p]);
-        throw Error(Code::kUnsupported, fmt::format("{} '{}': no candidate has a cost", node.op, node.name));
+        throw Error(Code::kUnsupported,
+                    fmt::format("{} '{}': no candidate has a cost", node.op, node.name));
       }
       problem_.share_from[p] = problem_.share_from[p + 1] + problem_.share[p];
     }
@@ -294,8 +314,9 @@ std::uint32_t ProblemValue::demand_at(int position) const {
   return it == positions.end() ? 0 : demand_from[static_cast<std::size_t>(it - positions.begin())];
 }
 
-PlacementProblem make_problem(const Graph& graph, const Candidates& candidates, const CostTable& costs,
-                              const std::vector<bool>& allowed, LayoutUse layouts) {
+PlacementProblem make_problem(const Graph& graph, const Candidates& candidates,
+                              const CostTable& costs, const std::vector<bool>& allowed,
+                              LayoutUse layouts) {
   return ProblemMaker(graph, candidates, costs, allowed, layouts).make();
 }
 

@@ -1,8 +1,8 @@
-// A placement problem in numbers: nodes by position, layouts by index, candidates as options with one cost. What the
-// dynamic program works on.
+// A placement problem in numbers: nodes by position, layouts by index, candidates as options with
+// one cost. What the dynamic program works on.
 //
-//   const PlacementProblem problem = make_problem(graph, candidates, costs, allowed, LayoutUse::kPriced);
-//   for (const PlacementOption& option : problem.options_at(position)) ...
+//   const PlacementProblem problem = make_problem(graph, candidates, costs, allowed,
+//   LayoutUse::kPriced); for (const PlacementOption& option : problem.options_at(position)) ...
 #pragma once
 
 #include <cstdint>
@@ -53,14 +53,16 @@ struct PlacementProblem {
   std::vector<ProblemValue> values;
   std::vector<PlacementOption> options;  // by first position, then candidate
   std::vector<int> option_begin;         // of each position; one more at the end
-  // The least that covering a position can cost: an option's cost is shared evenly by the positions it covers.
+  // The least that covering a position can cost: an option's cost is shared evenly by the positions
+  // it covers.
   std::vector<double> share;
   std::vector<double> share_from;  // sum over positions >= i
 
   std::span<const PlacementOption> options_at(int position) const {
     const auto i = static_cast<std::size_t>(position);
-    return std::span(options).subspan(static_cast<std::size_t>(option_begin[i]),
-                                      static_cast<std::size_t>(option_begin[i + 1] - option_begin[i]));
+    return std::span(options).subspan(
+        static_cast<std::size_t>(option_begin[i]),
+        static_cast<std::size_t>(option_begin[i + 1] - option_begin[i]));
   }
 };
 
@@ -68,7 +70,8 @@ struct PlacementProblem {
 enum class LayoutUse { kPriced, kIgnored };
 
 // allowed  one flag per candidate
-PlacementProblem make_problem(const Graph& graph, const Candidates& candidates, const CostTable& costs,
-                              const std::vector<bool>& allowed, LayoutUse layouts);
+PlacementProblem make_problem(const Graph& graph, const Candidates& candidates,
+                              const CostTable& costs, const std::vector<bool>& allowed,
+                              LayoutUse layouts);
 
 }  // namespace inlay

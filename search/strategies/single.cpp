@@ -14,12 +14,13 @@ bool has_cost(const Candidates& candidates, const CostTable& costs, std::size_t 
 }
 
 // Nodes that the plugin and the free views leave uncovered.
-std::vector<bool> find_gaps(const Graph& graph, const Candidates& candidates, const CostTable& costs,
-                            const std::string& plugin) {
+std::vector<bool> find_gaps(const Graph& graph, const Candidates& candidates,
+                            const CostTable& costs, const std::string& plugin) {
   std::vector<bool> is_gap(static_cast<std::size_t>(graph.node_count()), true);
   for (std::size_t id = 0; id < candidates.list.size(); ++id) {
     const Candidate& c = candidates.list[id];
-    if ((c.plugin != plugin && c.plugin != kViewPlugin) || !has_cost(candidates, costs, id)) continue;
+    if ((c.plugin != plugin && c.plugin != kViewPlugin) || !has_cost(candidates, costs, id))
+      continue;
     for (const NodeId node : c.nodes) is_gap[static_cast<std::size_t>(node.index)] = false;
   }
   return is_gap;
@@ -30,7 +31,8 @@ bool is_coverable(const Graph& graph, const Candidates& candidates, const CostTa
   std::vector<bool> covered(static_cast<std::size_t>(graph.node_count()), false);
   for (std::size_t id = 0; id < candidates.list.size(); ++id) {
     if (!allowed[id] || !has_cost(candidates, costs, id)) continue;
-    for (const NodeId node : candidates.list[id].nodes) covered[static_cast<std::size_t>(node.index)] = true;
+    for (const NodeId node : candidates.list[id].nodes)
+      covered[static_cast<std::size_t>(node.index)] = true;
   }
   return std::find(covered.begin(), covered.end(), false) == covered.end();
 }
@@ -41,7 +43,8 @@ std::optional<SearchResult> search_single(const Graph& graph, const Candidates& 
                                           const CostTable& costs, const std::string& plugin,
                                           const SearchLimits& limits) {
   const std::vector<bool> is_gap = find_gaps(graph, candidates, costs, plugin);
-  // The reference fills gaps only; where the plugin's regions cannot be fitted together around them, anywhere.
+  // The reference fills gaps only; where the plugin's regions cannot be fitted together around
+  // them, anywhere.
   for (const bool only_gaps : {true, false}) {
     std::vector<bool> allowed(candidates.list.size(), false);
     for (std::size_t id = 0; id < candidates.list.size(); ++id) {
@@ -53,7 +56,8 @@ std::optional<SearchResult> search_single(const Graph& graph, const Candidates& 
                     (c.plugin == kReference && (in_gaps || !only_gaps));
     }
     if (!is_coverable(graph, candidates, costs, allowed)) continue;
-    const PlacementProblem problem = make_problem(graph, candidates, costs, allowed, LayoutUse::kPriced);
+    const PlacementProblem problem =
+        make_problem(graph, candidates, costs, allowed, LayoutUse::kPriced);
     const DownsetResult found = search_downsets(problem, limits);
     if (!found.is_found) continue;
     SearchResult result;

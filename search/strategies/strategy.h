@@ -44,13 +44,16 @@ std::optional<Placement> make_placement(const Graph& graph, const Candidates& ca
                                         std::vector<int> chosen);
 
 // Best placement that uses only `plugin`, its gaps filled by "reference" (and free views). nullopt if some node has
-// neither.
+// neither. Its bound is that of this plugin's placements, and kComplete says that it was reached.
 std::optional<SearchResult> search_single(const Graph& graph, const Candidates& candidates,
                                           const CostTable& costs, const std::string& plugin,
                                           const SearchLimits& limits);
 
-// Optimal over all candidates while the state fits: dynamic programming over the downsets of the graph along a sequence
-// of narrow cuts; state = covered set near the cut + layouts of the live values. Equal segments are solved once.
+// Optimal over all candidates while the state fits: dynamic programming over the downsets of the graph along an order
+// that keeps few values alive; state = covered set near the cut + candidates that wait for inputs + layouts of the live
+// values (frontier.h). Linear in the nodes where that state is bounded. Beyond max_states it narrows to a beam, whose
+// result is never worse than the best single plugin's, and whose bound still holds.
+// throws  Error{kUnsupported} if no placement exists, naming a node without a cost if that is why
 SearchResult search_dynamic(const Graph& graph, const Candidates& candidates, const CostTable& costs,
                             const SearchLimits& limits);
 

@@ -13,7 +13,7 @@ namespace inlay {
 double total_cost(const Graph& graph, const Candidates& candidates, const CostTable& costs,
                   const Placement& placement) {
   double total = 0;
-  std::map<ValueId, const Layout*> given;             // values that a candidate makes
+  std::map<ValueId, const Layout*> given;                   // values that a candidate makes
   std::map<ValueId, std::map<std::string, Layout>> wanted;  // layouts by text, each once
   for (const int id : placement.candidates) {
     const Candidate& c = candidates.list.at(static_cast<std::size_t>(id));
@@ -24,8 +24,8 @@ double total_cost(const Graph& graph, const Candidates& candidates, const CostTa
     if (c.plugin == kViewPlugin) continue;
     const CandidateCost& cost = costs.candidates.at(static_cast<std::size_t>(id));
     if (!cost.cost) {
-      throw Error(Code::kInvalidArgument,
-                  fmt::format("candidate {} ({} '{}') has no cost: {}", id, c.plugin, c.pattern, cost.reason));
+      throw Error(Code::kInvalidArgument, fmt::format("candidate {} ({} '{}') has no cost: {}", id,
+                                                      c.plugin, c.pattern, cost.reason));
     }
     total += cost.cost->ns + costs.dispatch_ns;
   }
@@ -60,7 +60,8 @@ std::optional<Placement> make_placement(const Graph& graph, const Candidates& ca
   const auto order = quotient_order(graph, group_of);
   if (!order) return std::nullopt;
   Placement placement;
-  for (const int group : *order) placement.candidates.push_back(chosen[static_cast<std::size_t>(group)]);
+  for (const int group : *order)
+    placement.candidates.push_back(chosen[static_cast<std::size_t>(group)]);
   return placement;
 }
 

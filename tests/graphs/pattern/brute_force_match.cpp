@@ -9,7 +9,8 @@
 namespace inlay {
 namespace {
 
-// A requirement "this operand is that value", to be met by all of an assignment's requirements at once.
+// A requirement "this operand is that value", to be met by all of an assignment's requirements at
+// once.
 struct Search {
   const Graph& graph;
   std::vector<const PatternNode*> nodes;  // of the pattern, preorder
@@ -63,7 +64,8 @@ struct Search {
   }
 
   // The operand after skipping absent nodes.
-  PatternOperand resolve(PatternOperand operand, const std::map<const PatternNode*, NodeId>& chosen) const {
+  PatternOperand resolve(PatternOperand operand,
+                         const std::map<const PatternNode*, NodeId>& chosen) const {
     while (operand.node && operand.node->is_optional && chosen.at(operand.node.get()) == kNoNode) {
       operand = operand.node->operands[0];
     }
@@ -85,10 +87,12 @@ struct Search {
       open.pop_back();
       if (!reached.insert(pattern).second) continue;
       const Node& node = graph.node(chosen.at(pattern));
-      const auto index = static_cast<std::size_t>(std::find(nodes.begin(), nodes.end(), pattern) - nodes.begin());
+      const auto index =
+          static_cast<std::size_t>(std::find(nodes.begin(), nodes.end(), pattern) - nodes.begin());
       const bool swap = (orders >> index & 1U) != 0;
       const OpInfo* info = find_op(node.op);
-      if (swap && (pattern->operands.size() < 2 || info == nullptr || !info->is_commutative)) return false;
+      if (swap && (pattern->operands.size() < 2 || info == nullptr || !info->is_commutative))
+        return false;
       for (std::size_t i = 0; i < std::max(pattern->operands.size(), node.inputs.size()); ++i) {
         const std::size_t from = swap && i < 2 ? 1 - i : i;
         const ValueId value = from < node.inputs.size() ? node.inputs[from] : kNoValue;

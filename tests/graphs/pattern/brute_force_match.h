@@ -1,4 +1,5 @@
-// The definition of a match, tried out: every assignment of graph nodes to the pattern's nodes. For small graphs.
+// The definition of a match, tried out: every assignment of graph nodes to the pattern's nodes. For
+// small graphs.
 #pragma once
 
 #include <set>
@@ -9,7 +10,8 @@
 
 namespace inlay {
 
-// Node sets that match the pattern's operators, structure and surroundings; constraints are left out.
+// Node sets that match the pattern's operators, structure and surroundings; constraints are left
+// out.
 std::set<std::vector<NodeId>> brute_force_matches(const Graph& graph, const Pattern& pattern);
 
 }  // namespace inlay

@@ -21,8 +21,9 @@ Graph random_graph(Rng& rng) {
   const std::uint64_t count = 2 + rng.below(6);
   // Recent values are preferred: chains are what patterns match.
   const auto pick = [&] {
-    return rng.below(3) == 0 ? values[rng.below(values.size())]
-                             : values[values.size() - 1 - rng.below(std::min<std::size_t>(2, values.size()))];
+    return rng.below(3) == 0
+               ? values[rng.below(values.size())]
+               : values[values.size() - 1 - rng.below(std::min<std::size_t>(2, values.size()))];
   };
   for (std::uint64_t i = 0; i < count; ++i) {
     const ValueId a = pick();
@@ -93,7 +94,8 @@ TEST(MatcherProperty, NodesOfAMatchStandInTopologicalOrderWithTheRootLast) {
         for (const ValueId input : graph.node(match.nodes[n]).inputs) {
           const NodeId producer = graph.value(input).producer;
           const auto at = std::find(match.nodes.begin(), match.nodes.end(), producer);
-          EXPECT_TRUE(at == match.nodes.end() || at < match.nodes.begin() + static_cast<std::ptrdiff_t>(n));
+          EXPECT_TRUE(at == match.nodes.end() ||
+                      at < match.nodes.begin() + static_cast<std::ptrdiff_t>(n));
         }
       }
       const std::string& root = graph.node(match.nodes.back()).op;

@@ -20,8 +20,10 @@ TensorType f32(Shape shape) { return {DType::kF32, std::move(shape)}; }
 
 Attributes conv_attributes(std::int64_t kernel, std::int64_t group = 1) {
   const std::int64_t pad = kernel / 2;
-  return {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{1, 1}},
-          {"dilations", Ints{1, 1}},              {"pads", Ints{pad, pad, pad, pad}},
+  return {{"kernel_shape", Ints{kernel, kernel}},
+          {"strides", Ints{1, 1}},
+          {"dilations", Ints{1, 1}},
+          {"pads", Ints{pad, pad, pad, pad}},
           {"group", group}};
 }
 
@@ -41,8 +43,9 @@ MatchReport match(const Graph& graph, const PatternText& t) {
 std::string only_reason(const Graph& graph, const PatternText& t) {
   const MatchReport report = match(graph, t);
   EXPECT_TRUE(report.matches.empty());
-  return report.near_misses.size() == 1 ? report.near_misses[0].reason
-                                        : std::to_string(report.near_misses.size()) + " near misses";
+  return report.near_misses.size() == 1
+             ? report.near_misses[0].reason
+             : std::to_string(report.near_misses.size()) + " near misses";
 }
 
 TEST(Matcher, BindsVariablesAndOutputs) {
@@ -135,24 +138,35 @@ TEST(Matcher, AnInnerGraphOutputIsANearMiss) {
 
 TEST(Matcher, NearMissesGiveTheClauseAndTheValues) {
   const Graph g = conv_relu();
-  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "W: f32[o,c,_,_]; c%16==0; o>1")), "c%16==0 fails: c=8");
-  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: f16|bf16")), "X: f16|bf16 fails: X is f32[1x8x6x6]");
-  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: f32[n,c,w]")), "X: f32[n,c,w] fails: X has shape 1x8x6x6");
-  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: any const")), "X: any const fails: X is not constant");
-  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "W: any dynamic")), "W: any dynamic fails: W is constant");
+  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "W: f32[o,c,_,_]; c%16==0; o>1")),
+            "c%16==0 fails: c=8");
+  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: f16|bf16")),
+            "X: f16|bf16 fails: X is f32[1x8x6x6]");
+  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: f32[n,c,w]")),
+            "X: f32[n,c,w] fails: X has shape 1x8x6x6");
+  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: any const")),
+            "X: any const fails: X is not constant");
+  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "W: any dynamic")),
+            "W: any dynamic fails: W is constant");
   EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: f32[n,c,...]; W: f32[c,...]")),
             "W: f32[c,...] fails: c of W is 4, elsewhere 8");
-  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "W: f32[_,_,1,1]")), "W: f32[_,_,1,1] fails: 1 of W is 3");
+  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "W: f32[_,_,1,1]")),
+            "W: f32[_,_,1,1] fails: 1 of W is 3");
   EXPECT_EQ(only_reason(g, text("Conv(X,W)", "Conv.strides==[2,2]")),
             "Conv.strides==[2,2] fails: Conv.strides=[1,1]");
-  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "Conv.nothing==1")), "Conv.nothing==1 fails: Conv.nothing is absent");
+  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "Conv.nothing==1")),
+            "Conv.nothing==1 fails: Conv.nothing is absent");
 }
 
 TEST(Matcher, DimensionExpressionsAreCheckedAndSolved) {
   const Graph g = conv_relu(2);
-  EXPECT_EQ(match(g, text("Conv(X,W)", "X: f32[n,c,h,w]; W: f32[o,c/Conv.group,3,3]")).matches.size(), 1U);
-  EXPECT_EQ(match(g, text("Conv(X,W)", "X: f32[n,c,h,w]; W: f32[o,c/g,3,3]; g==2")).matches.size(), 1U);
-  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: f32[n,c,h,w]; W: f32[o,c/g,3,3]; g==1")), "g==1 fails: g=2");
+  EXPECT_EQ(
+      match(g, text("Conv(X,W)", "X: f32[n,c,h,w]; W: f32[o,c/Conv.group,3,3]")).matches.size(),
+      1U);
+  EXPECT_EQ(match(g, text("Conv(X,W)", "X: f32[n,c,h,w]; W: f32[o,c/g,3,3]; g==2")).matches.size(),
+            1U);
+  EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: f32[n,c,h,w]; W: f32[o,c/g,3,3]; g==1")),
+            "g==1 fails: g=2");
   EXPECT_EQ(only_reason(g, text("Conv(X,W)", "X: f32[n,c,...]; W: f32[_,c*Conv.group,...]")),
             "dimension c*Conv.group of W fails: extent 4, it is 16");
 }
@@ -203,7 +217,8 @@ TEST(Matcher, AnOpsPatternMatchesSingleNodesWithNumberedPorts) {
 
 TEST(Matcher, OrdersMatchesByRootThenPattern) {
   const Graph g = conv_relu();
-  const std::vector<Pattern> patterns = {parse_pattern(text("Relu(X)")), parse_pattern(text("Relu?(Conv(X,W))"))};
+  const std::vector<Pattern> patterns = {parse_pattern(text("Relu(X)")),
+                                         parse_pattern(text("Relu?(Conv(X,W))"))};
   const MatchReport report = match_patterns(g, patterns);
   ASSERT_EQ(report.matches.size(), 3U);
   EXPECT_EQ(report.matches[0].pattern, 1);

@@ -52,7 +52,8 @@ TEST(PatternParser, AllDenseIsTheOnlyVariantWithoutLayouts) {
 }
 
 TEST(PatternParser, ReadsLayoutVariantsAndCpuNeeds) {
-  const Pattern p = parse_pattern(text("Relu(X)", "", "dense | X:aBcd16b out:aBcd16b @avx512f @!amx_tile"));
+  const Pattern p =
+      parse_pattern(text("Relu(X)", "", "dense | X:aBcd16b out:aBcd16b @avx512f @!amx_tile"));
   ASSERT_EQ(p.variants.size(), 2U);
   EXPECT_EQ(p.variants[0], LayoutVariant{});
   EXPECT_EQ(p.variants[1].layouts.at("X"), "aBcd16b");
@@ -62,25 +63,32 @@ TEST(PatternParser, ReadsLayoutVariantsAndCpuNeeds) {
 TEST(PatternParser, ErrorsNamePatternFieldAndColumn) {
   EXPECT_EQ(error_of(text("Relu(MatMul(A x")),
             "pattern 'p': match, column 15: expected ',' or ')', found 'x'");
-  EXPECT_EQ(error_of(text("Relu(X")), "pattern 'p': match, column 7: expected ',' or ')', found the end");
+  EXPECT_EQ(error_of(text("Relu(X")),
+            "pattern 'p': match, column 7: expected ',' or ')', found the end");
   EXPECT_EQ(error_of(text("Relu()")),
             "pattern 'p': match, column 6: expected an operator or a variable, found ')'");
-  EXPECT_EQ(error_of(text("Relu(X)", "X: f33")), "pattern 'p': where, column 4: 'f33' is not a type");
+  EXPECT_EQ(error_of(text("Relu(X)", "X: f33")),
+            "pattern 'p': where, column 4: 'f33' is not a type");
   EXPECT_EQ(error_of(text("Relu(X)", "k%16==0")),
             "pattern 'p': where, column 1: 'k' is not a dimension of any port");
   EXPECT_EQ(error_of(text("Relu(X)", "Y: f32")), "pattern 'p': where, column 1: unknown port 'Y'");
   EXPECT_EQ(error_of(text("Relu(X)", "Conv.group==1")),
             "pattern 'p': where, column 1: 'Conv' is not a node of the pattern");
-  EXPECT_EQ(error_of(text("Relu(X)", "X: f32; #")), "pattern 'p': where, column 9: unexpected character '#'");
+  EXPECT_EQ(error_of(text("Relu(X)", "X: f32; #")),
+            "pattern 'p': where, column 9: unexpected character '#'");
 }
 
 TEST(PatternParser, RefusesWhatHasNoMeaning) {
-  EXPECT_NE(error_of(text("Add(a=Relu(X),a=Tanh(X))")).find("'a' names two nodes"), std::string::npos);
+  EXPECT_NE(error_of(text("Add(a=Relu(X),a=Tanh(X))")).find("'a' names two nodes"),
+            std::string::npos);
   EXPECT_NE(error_of(text("c=Relu(c)")).find("reads its own output"), std::string::npos);
-  EXPECT_NE(error_of(text("Add(a=Relu(b),b=Tanh(a))")).find("reads its own output"), std::string::npos);
+  EXPECT_NE(error_of(text("Add(a=Relu(b),b=Tanh(a))")).find("reads its own output"),
+            std::string::npos);
   EXPECT_NE(error_of(text("Relu?(X)")).find("cannot be optional"), std::string::npos);
-  EXPECT_NE(error_of(text("Add(Relu(X),Relu(Y))", "Relu.alpha==1")).find("several nodes"), std::string::npos);
-  EXPECT_NE(error_of(text("Relu(X)", "", "X:abz")).find("'abz' is not a layout"), std::string::npos);
+  EXPECT_NE(error_of(text("Add(Relu(X),Relu(Y))", "Relu.alpha==1")).find("several nodes"),
+            std::string::npos);
+  EXPECT_NE(error_of(text("Relu(X)", "", "X:abz")).find("'abz' is not a layout"),
+            std::string::npos);
   EXPECT_NE(error_of(text("Relu(X)", "", "Q:abcd")).find("unknown port 'Q'"), std::string::npos);
   EXPECT_NE(error_of(text("")).find("exactly one of match and ops"), std::string::npos);
 }
@@ -91,15 +99,47 @@ TEST(PatternParser, ParsingWhatWasPrintedGivesTheSamePattern) {
     const Pattern p = random_pattern(rng);
     const PatternText printed = print_pattern(p);
     ASSERT_NO_THROW({
-      ASSERT_EQ(parse_pattern(printed), p) << printed.match << "\n" << printed.where << "\n" << printed.layouts;
-    }) << printed.match << "\n" << printed.where;
+      ASSERT_EQ(parse_pattern(printed), p) << printed.match << "\n"
+                                           << printed.where << "\n"
+                                           << printed.layouts;
+    }) << printed.match
+       << "\n"
+       << printed.where;
   }
 }
 
 TEST(PatternParser, RandomTextIsParsedOrRefusedWithAMessage) {
-  const std::vector<std::string> words = {"Relu", "Conv", "X", "W", "(", ")", "[", "]", ",", "?", "=", "|",
-                                          ".",    ":",    ";", "f32", "k", "==", "%", "16", "const", "...",
-                                          "has",  "rank", "-", "1e9", "\"", "_", " ", "@", "99999999999999999999"};
+  const std::vector<std::string> words = {"Relu",
+                                          "Conv",
+                                          "X",
+                                          "W",
+                                          "(",
+                                          ")",
+                                          "[",
+                                          "]",
+                                          ",",
+                                          "?",
+                                          "=",
+                                          "|",
+                                          ".",
+                                          ":",
+                                          ";",
+                                          "f32",
+                                          "k",
+                                          "==",
+                                          "%",
+                                          "16",
+                                          "const",
+                                          "...",
+                                          "has",
+                                          "rank",
+                                          "-",
+                                          "1e9",
+                                          "\"",
+                                          "_",
+                                          " ",
+                                          "@",
+                                          "99999999999999999999"};
   Rng rng(21);
   int refused = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -130,8 +170,10 @@ TEST(PatternParser, DeepNestingIsRefusedRatherThanOverflowingTheStack) {
   std::string match;
   for (int i = 0; i < 100000; ++i) match += "Relu(";
   EXPECT_NE(error_of(text(match)).find("nested too deeply"), std::string::npos);
-  EXPECT_NE(error_of(text("Relu(X)", std::string(100000, '('))).find("nested too deeply"), std::string::npos);
-  EXPECT_NE(error_of(text("Relu(X)", std::string(100000, '-'))).find("nested too deeply"), std::string::npos);
+  EXPECT_NE(error_of(text("Relu(X)", std::string(100000, '('))).find("nested too deeply"),
+            std::string::npos);
+  EXPECT_NE(error_of(text("Relu(X)", std::string(100000, '-'))).find("nested too deeply"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ class Generator {
     ports_.insert("out");
     const int clauses = number(4);
     for (int i = 0; i < clauses; ++i) {
-      p.constraints.push_back(std::make_shared<const Constraint>(chance(2) ? port_clause() : comparison()));
+      p.constraints.push_back(
+          std::make_shared<const Constraint>(chance(2) ? port_clause() : comparison()));
     }
     const int variants = 1 + number(3);
     for (int i = 0; i < variants; ++i) p.variants.push_back(variant());
@@ -174,7 +175,8 @@ class Generator {
         e.op = "+-*/%"[number(5)];
         e.args = {expr(depth - 1), expr(depth - 1)};
         break;
-      default: e.number = number(1000);
+      default:
+        e.number = number(1000);
     }
     return e;
   }

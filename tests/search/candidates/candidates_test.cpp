@@ -13,7 +13,8 @@ using Ints = std::vector<std::int64_t>;
 
 TensorType f32(Shape shape) { return {DType::kF32, std::move(shape)}; }
 
-ManifestPattern pattern(std::string id, std::string match, std::string where = "", std::string layouts = "") {
+ManifestPattern pattern(std::string id, std::string match, std::string where = "",
+                        std::string layouts = "") {
   ManifestPattern p;
   p.id = std::move(id);
   p.match = std::move(match);
@@ -36,7 +37,9 @@ ManifestPattern any_of(std::vector<std::string> ops) {
   return p;
 }
 
-Manifest reference() { return plugin("reference", {any_of({"Conv", "Relu", "Add", "Reshape", "MatMul"})}); }
+Manifest reference() {
+  return plugin("reference", {any_of({"Conv", "Relu", "Add", "Reshape", "MatMul"})});
+}
 
 // x → [Conv → Relu] `blocks` times → Reshape 'flat'
 Graph conv_net(int blocks, std::int64_t channels = 8) {
@@ -46,8 +49,11 @@ Graph conv_net(int blocks, std::int64_t channels = 8) {
     const std::string n = std::to_string(i);
     const ValueId w = b.constant("w" + n, Tensor::zeros(f32({channels, channels, 3, 3})));
     const ValueId c = b.node("conv" + n, "Conv", {x, w},
-                             {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{1, 1}}, {"dilations", Ints{1, 1}},
-                              {"pads", Ints{1, 1, 1, 1}}, {"group", std::int64_t{1}}});
+                             {{"kernel_shape", Ints{3, 3}},
+                              {"strides", Ints{1, 1}},
+                              {"dilations", Ints{1, 1}},
+                              {"pads", Ints{1, 1, 1, 1}},
+                              {"group", std::int64_t{1}}});
     x = b.node("relu" + n, "Relu", {c});
   }
   Node flat;
@@ -80,8 +86,9 @@ std::string error_of(Code code, const Function& function) {
 TEST(FindCandidates, EachLayoutVariantIsACandidate) {
   const Graph g = conv_net(1);
   const Candidates all = find_candidates(
-      g, {reference(), plugin("fast", {pattern("conv", "Relu?(Conv(X,W))", "",
-                                               "dense | X:acdb out:acdb | X:aBcd16b out:aBcd16b")})});
+      g,
+      {reference(), plugin("fast", {pattern("conv", "Relu?(Conv(X,W))", "",
+                                            "dense | X:acdb out:acdb | X:aBcd16b out:aBcd16b")})});
   const auto fast = of_plugin(all, "fast");
   ASSERT_EQ(fast.size(), 6U);  // with and without Relu, three layouts each
   EXPECT_EQ(fast[0]->nodes.size(), 1U);
@@ -94,9 +101,9 @@ TEST(FindCandidates, EachLayoutVariantIsACandidate) {
 
 TEST(FindCandidates, AVariantWhoseRankDoesNotFitIsLeftOut) {
   const Graph g = conv_net(1);
-  const Candidates all =
-      find_candidates(g, {reference(), plugin("fast", {pattern("r", "Relu(X)", "", "X:abc out:abc"),
-                                                       pattern("c", "Conv(X,W)", "", "dense | X:abc")})});
+  const Candidates all = find_candidates(
+      g, {reference(), plugin("fast", {pattern("r", "Relu(X)", "", "X:abc out:abc"),
+                                       pattern("c", "Conv(X,W)", "", "dense | X:abc")})});
   EXPECT_EQ(of_plugin(all, "fast").size(), 1U);
   ASSERT_EQ(all.why_not.size(), 1U);
   EXPECT_EQ(all.why_not[0].reason, "layout abc of X does not fit f32[1x8x6x6]");
@@ -120,8 +127,9 @@ TEST(FindCandidates, CpuNeedsDecideAboutPatternsAndVariants) {
   ManifestPattern needy = pattern("needy", "Conv(X,W)");
   needy.cpu = {"no_such_feature"};
   const Candidates all = find_candidates(
-      g, {reference(), plugin("fast", {needy, pattern("v", "Conv(X,W)", "",
-                                                      "@no_such_feature | X:acdb @!no_such_feature")})});
+      g, {reference(),
+          plugin("fast", {needy, pattern("v", "Conv(X,W)", "",
+                                         "@no_such_feature | X:acdb @!no_such_feature")})});
   const auto fast = of_plugin(all, "fast");
   ASSERT_EQ(fast.size(), 1U);
   EXPECT_EQ(fast[0]->input_layouts[0].text(), "acdb");
@@ -141,7 +149,8 @@ TEST(FindCandidates, AReshapeIsAFreeView) {
 
 TEST(FindCandidates, ByNodeListsTheCandidatesOfEachNodeAscending) {
   const Graph g = conv_net(3);
-  const Candidates all = find_candidates(g, {plugin("fast", {pattern("c", "Relu?(Conv(X,W))")}), reference()});
+  const Candidates all =
+      find_candidates(g, {plugin("fast", {pattern("c", "Relu?(Conv(X,W))")}), reference()});
   ASSERT_EQ(all.by_node.size(), static_cast<std::size_t>(g.node_count()));
   for (std::int32_t n = 0; n < g.node_count(); ++n) {
     std::vector<int> expected;
@@ -155,7 +164,8 @@ TEST(FindCandidates, ByNodeListsTheCandidatesOfEachNodeAscending) {
 
 TEST(FindCandidates, TheOrderOfPluginsDoesNotMatter) {
   const Graph g = conv_net(2);
-  const Manifest fast = plugin("fast", {pattern("c", "Relu?(Conv(X,W))", "", "dense | X:acdb out:acdb")});
+  const Manifest fast =
+      plugin("fast", {pattern("c", "Relu?(Conv(X,W))", "", "dense | X:acdb out:acdb")});
   const Candidates a = find_candidates(g, {fast, reference()});
   const Candidates b = find_candidates(g, {reference(), fast});
   ASSERT_EQ(a.list.size(), b.list.size());
@@ -166,15 +176,17 @@ TEST(FindCandidates, TheOrderOfPluginsDoesNotMatter) {
 }
 
 TEST(FindCandidates, ExcludedPluginsGiveNothing) {
-  const Candidates all = find_candidates(conv_net(1), {reference(), plugin("fast", {pattern("c", "Conv(X,W)")})},
-                                         {.exclude = {"fast"}, .pins = {}});
+  const Candidates all =
+      find_candidates(conv_net(1), {reference(), plugin("fast", {pattern("c", "Conv(X,W)")})},
+                      {.exclude = {"fast"}, .pins = {}});
   EXPECT_TRUE(of_plugin(all, "fast").empty());
 }
 
 TEST(FindCandidates, APinLeavesOnlyThePluginsCandidates) {
   const Graph g = conv_net(1);
-  const Candidates all = find_candidates(g, {reference(), plugin("fast", {pattern("c", "Relu?(Conv(X,W))")})},
-                                         {.exclude = {}, .pins = {{"relu0", "reference"}}});
+  const Candidates all =
+      find_candidates(g, {reference(), plugin("fast", {pattern("c", "Relu?(Conv(X,W))")})},
+                      {.exclude = {}, .pins = {{"relu0", "reference"}}});
   const auto relu = static_cast<std::size_t>(g.find_node("relu0")->index);
   ASSERT_EQ(all.by_node[relu].size(), 1U);
   EXPECT_EQ(all.list[static_cast<std::size_t>(all.by_node[relu][0])].plugin, "reference");
@@ -184,21 +196,33 @@ TEST(FindCandidates, APinLeavesOnlyThePluginsCandidates) {
 
 TEST(FindCandidates, APinToAnUnknownNodeOrPluginIsAnError) {
   const Graph g = conv_net(1);
-  EXPECT_EQ(error_of(Code::kNotFound, [&] { find_candidates(g, {reference()}, {.exclude = {}, .pins = {{"zz", "reference"}}}); }),
-            "pin of 'zz' to reference: the graph has no such node");
-  EXPECT_EQ(error_of(Code::kNotFound, [&] { find_candidates(g, {reference()}, {.exclude = {}, .pins = {{"relu0", "q"}}}); }),
+  EXPECT_EQ(
+      error_of(Code::kNotFound,
+               [&] {
+                 find_candidates(g, {reference()}, {.exclude = {}, .pins = {{"zz", "reference"}}});
+               }),
+      "pin of 'zz' to reference: the graph has no such node");
+  EXPECT_EQ(error_of(Code::kNotFound,
+                     [&] {
+                       find_candidates(g, {reference()}, {.exclude = {}, .pins = {{"relu0", "q"}}});
+                     }),
             "pin of 'relu0' to q: no such plugin");
 }
 
 TEST(FindCandidates, ANodeThatNobodyRunsIsNamedWithTheNearMisses) {
-  const Manifest picky = plugin("picky", {any_of({"Conv", "Reshape"}), pattern("r", "Relu(X)", "X: f16")});
+  const Manifest picky =
+      plugin("picky", {any_of({"Conv", "Reshape"}), pattern("r", "Relu(X)", "X: f16")});
   EXPECT_EQ(error_of(Code::kUnsupported, [&] { find_candidates(conv_net(1), {picky}); }),
-            "Relu 'relu0' giving f32[1x8x6x6]: no plugin can run it; picky 'r': X: f16 fails: X is f32[1x8x6x6]");
+            "Relu 'relu0' giving f32[1x8x6x6]: no plugin can run it; picky 'r': X: f16 fails: X is "
+            "f32[1x8x6x6]");
 }
 
 TEST(FindCandidates, ABadPatternIsReportedWithItsPlugin) {
-  EXPECT_EQ(error_of(Code::kCorrupt, [] { find_candidates(conv_net(1), {plugin("bad", {pattern("p", "Relu(")})}); }),
-            "plugin 'bad': pattern 'p': match, column 6: expected an operator or a variable, found the end");
+  EXPECT_EQ(
+      error_of(Code::kCorrupt,
+               [] { find_candidates(conv_net(1), {plugin("bad", {pattern("p", "Relu(")})}); }),
+      "plugin 'bad': pattern 'p': match, column 6: expected an operator or a variable, found the "
+      "end");
 }
 
 TEST(FindCandidates, AnAliasIsAPairOfPositionsOfEqualSize) {
@@ -208,7 +232,8 @@ TEST(FindCandidates, AnAliasIsAPairOfPositionsOfEqualSize) {
   const auto fast = of_plugin(all, "fast");
   ASSERT_EQ(fast.size(), 2U);
   EXPECT_EQ(fast[0]->aliases, (std::vector<std::pair<int, int>>{{0, 0}}));
-  EXPECT_TRUE(fast[1]->aliases.empty());  // eight channels in a block of sixteen take twice the bytes
+  EXPECT_TRUE(
+      fast[1]->aliases.empty());  // eight channels in a block of sixteen take twice the bytes
 }
 
 TEST(FindBoundary, InputsComeByFirstUseAndOutputsAreReadOutside) {
@@ -230,8 +255,8 @@ TEST(FindBoundary, InputsComeByFirstUseAndOutputsAreReadOutside) {
 
 TEST(MakeRegion, EqualStructureGivesEqualHash) {
   const Graph g = conv_net(2);
-  const Candidates all =
-      find_candidates(g, {reference(), plugin("fast", {pattern("c", "Relu(Conv(X,W))", "", "dense | X:acdb")})});
+  const Candidates all = find_candidates(
+      g, {reference(), plugin("fast", {pattern("c", "Relu(Conv(X,W))", "", "dense | X:acdb")})});
   const auto fast = of_plugin(all, "fast");
   ASSERT_EQ(fast.size(), 4U);
   const Hash first = region_hash(make_region(g, *fast[0]), false);
@@ -241,7 +266,8 @@ TEST(MakeRegion, EqualStructureGivesEqualHash) {
 
 TEST(MakeRegion, IsTheCandidateAsAPluginSeesIt) {
   const Graph g = conv_net(1);
-  const Candidates all = find_candidates(g, {reference(), plugin("fast", {pattern("c", "Relu(Conv(X,W))")})});
+  const Candidates all =
+      find_candidates(g, {reference(), plugin("fast", {pattern("c", "Relu(Conv(X,W))")})});
   const Region region = make_region(g, *of_plugin(all, "fast")[0]);
   EXPECT_EQ(region.pattern, "c");
   ASSERT_EQ(region.nodes.size(), 2U);

@@ -61,7 +61,8 @@ TEST(DynamicProgramming, MatchesExhaustiveSearchOnRandomProblems) {
       continue;
     }
     const SearchResult found = dynamic(p);
-    ASSERT_EQ(found.predicted_ns, best->predicted_ns) << "problem " << i << "\n" << p.graph.to_text();
+    ASSERT_EQ(found.predicted_ns, best->predicted_ns) << "problem " << i << "\n"
+                                                      << p.graph.to_text();
     EXPECT_EQ(found.stop, StopReason::kOptimal);
     EXPECT_EQ(found.bound_ns, found.predicted_ns);
     expect_valid(p, found);
@@ -80,7 +81,8 @@ TEST(DynamicProgramming, MatchesExhaustiveSearchWhereRegionsAreLargeAndFarFlung)
     const RandomProblem p = random_problem(rng, size);
     const auto best = exhaustive(p);
     if (!best) continue;
-    ASSERT_EQ(dynamic(p).predicted_ns, best->predicted_ns) << "problem " << i << "\n" << p.graph.to_text();
+    ASSERT_EQ(dynamic(p).predicted_ns, best->predicted_ns) << "problem " << i << "\n"
+                                                           << p.graph.to_text();
   }
 }
 
@@ -178,7 +180,9 @@ TEST(DynamicProgramming, LongGraphsStaySmall) {
     for (const Layout& layout : {kDense, kSwapped, *parse_layout("aB4b")}) {
       add_candidate(p, {{n}}, "reference", layout, layout, static_cast<double>(1 + rng.below(20)));
     }
-    if (n % 3 == 1) add_candidate(p, {{n}, {n + 1}}, "alpha", kSwapped, kSwapped, static_cast<double>(1 + rng.below(20)));
+    if (n % 3 == 1)
+      add_candidate(p, {{n}, {n + 1}}, "alpha", kSwapped, kSwapped,
+                    static_cast<double>(1 + rng.below(20)));
   }
   price_conversions(p, {kDense, kSwapped, *parse_layout("aB4b")}, 6);
   const SearchResult found = dynamic(p);

@@ -10,7 +10,9 @@ namespace {
 
 const TensorType kType{DType::kF32, {4, 4}};
 
-std::vector<Layout> layouts() { return {Layout::dense(2), *parse_layout("ba"), *parse_layout("aB4b")}; }
+std::vector<Layout> layouts() {
+  return {Layout::dense(2), *parse_layout("ba"), *parse_layout("aB4b")};
+}
 
 Graph random_graph(Rng& rng, const RandomProblemSize& size) {
   GraphBuilder b("random");
@@ -28,7 +30,8 @@ Graph random_graph(Rng& rng, const RandomProblemSize& size) {
                                                 : values[values.size() - 1 - rng.below(near)]);
     }
     const std::size_t outputs = 1 + (rng.below(4) == 0 ? 1 : 0);
-    for (const ValueId made : b.node_with_types(node, std::vector<TensorType>(outputs, kType), {})) {
+    for (const ValueId made :
+         b.node_with_types(node, std::vector<TensorType>(outputs, kType), {})) {
       values.push_back(made);
     }
   }
@@ -63,18 +66,23 @@ void append(RandomProblem& problem, Candidate candidate, CandidateCost cost) {
 
 // A node and others that read it, feed it, or lie anywhere, since a region need not be connected.
 std::vector<NodeId> random_region(const Graph& graph, Rng& rng, int max_region) {
-  const auto any = [&] { return NodeId{static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(graph.node_count())))}; };
+  const auto any = [&] {
+    return NodeId{
+        static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(graph.node_count())))};
+  };
   std::set<NodeId> region = {any()};
   const std::uint64_t wanted = 1 + rng.below(static_cast<std::uint64_t>(max_region));
   for (int tries = 0; tries < 12 && region.size() < wanted; ++tries) {
-    const NodeId id = *std::next(region.begin(), static_cast<std::ptrdiff_t>(rng.below(region.size())));
+    const NodeId id =
+        *std::next(region.begin(), static_cast<std::ptrdiff_t>(rng.below(region.size())));
     const Node& node = graph.node(id);
     const ValueId output = node.outputs[rng.below(node.outputs.size())];
     const ValueId input = node.inputs[rng.below(node.inputs.size())];
     const auto readers = graph.consumers(output);
     NodeId next = any();
     if (rng.below(6) != 0) {
-      next = rng.below(2) == 0 && !readers.empty() ? readers[rng.below(readers.size())] : graph.value(input).producer;
+      next = rng.below(2) == 0 && !readers.empty() ? readers[rng.below(readers.size())]
+                                                   : graph.value(input).producer;
     }
     if (next != kNoNode) region.insert(next);
   }
@@ -97,7 +105,8 @@ void add_candidate(RandomProblem& problem, std::vector<NodeId> nodes, const std:
 void price_conversions(RandomProblem& problem, const std::vector<Layout>& list, double price) {
   for (const Layout& from : list) {
     for (const Layout& to : list) {
-      if (from != to) problem.costs.conversions[{to_string(kType), from.text(), to.text()}].cost.ns = price;
+      if (from != to)
+        problem.costs.conversions[{to_string(kType), from.text(), to.text()}].cost.ns = price;
     }
   }
 }
@@ -111,7 +120,8 @@ RandomProblem random_problem(Rng& rng, const RandomProblemSize& size) {
   for (const Layout& from : all) {
     for (const Layout& to : all) {
       if (from == to) continue;
-      problem.costs.conversions[{to_string(kType), from.text(), to.text()}].cost.ns = static_cast<double>(rng.below(12));
+      problem.costs.conversions[{to_string(kType), from.text(), to.text()}].cost.ns =
+          static_cast<double>(rng.below(12));
     }
   }
   for (std::int32_t n = 0; n < graph.node_count(); ++n) {
@@ -119,9 +129,11 @@ RandomProblem random_problem(Rng& rng, const RandomProblemSize& size) {
     c.input_layouts.assign(c.inputs.size(), all[0]);
     c.output_layouts.assign(c.outputs.size(), all[0]);
     // Now and then the reference cannot: then only a region may cover the node, if any does.
-    append(problem, std::move(c), rng.below(12) == 0 ? CandidateCost{std::nullopt, "declined"}
-                                                    : price_of(static_cast<double>(5 + rng.below(30))));
-    if (graph.node({n}).inputs.size() == 1 && rng.below(4) == 0 && !graph.is_constant(graph.node({n}).inputs[0])) {
+    append(problem, std::move(c),
+           rng.below(12) == 0 ? CandidateCost{std::nullopt, "declined"}
+                              : price_of(static_cast<double>(5 + rng.below(30))));
+    if (graph.node({n}).inputs.size() == 1 && rng.below(4) == 0 &&
+        !graph.is_constant(graph.node({n}).inputs[0])) {
       Candidate view = make_candidate(graph, {{n}}, kViewPlugin);
       view.input_layouts.assign(view.inputs.size(), all[0]);
       view.output_layouts.assign(view.outputs.size(), all[0]);
@@ -132,8 +144,10 @@ RandomProblem random_problem(Rng& rng, const RandomProblemSize& size) {
     const std::vector<NodeId> nodes = random_region(graph, rng, size.max_region);
     if (!is_convex(graph, nodes)) continue;
     Candidate c = make_candidate(graph, nodes, rng.below(2) == 0 ? "alpha" : "beta");
-    for (std::size_t k = 0; k < c.inputs.size(); ++k) c.input_layouts.push_back(all[rng.below(all.size())]);
-    for (std::size_t k = 0; k < c.outputs.size(); ++k) c.output_layouts.push_back(all[rng.below(all.size())]);
+    for (std::size_t k = 0; k < c.inputs.size(); ++k)
+      c.input_layouts.push_back(all[rng.below(all.size())]);
+    for (std::size_t k = 0; k < c.outputs.size(); ++k)
+      c.output_layouts.push_back(all[rng.below(all.size())]);
     append(problem, std::move(c), price_of(static_cast<double>(1 + rng.below(15 * nodes.size()))));
   }
   return problem;

@@ -1,5 +1,6 @@
-// Random placement problems: graphs, candidates that overlap, have several outputs or wait for each other, layouts and
-// prices. Prices are small integers, so that sums are exact in any order and costs compare with ==.
+// Random placement problems: graphs, candidates that overlap, have several outputs or wait for each
+// other, layouts and prices. Prices are small integers, so that sums are exact in any order and
+// costs compare with ==.
 #pragma once
 
 #include <string>
@@ -18,9 +19,9 @@ struct RandomProblem {
 
 struct RandomProblemSize {
   int max_nodes = 9;
-  int max_regions = 14;   // candidates of several nodes, besides the single ones
-  int max_region = 4;     // nodes
-  int locality = 4;       // operands come from this many values back, mostly
+  int max_regions = 14;  // candidates of several nodes, besides the single ones
+  int max_region = 4;    // nodes
+  int locality = 4;      // operands come from this many values back, mostly
 };
 
 RandomProblem random_problem(Rng& rng, const RandomProblemSize& size = {});
