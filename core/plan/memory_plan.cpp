@@ -14,9 +14,10 @@ std::uint64_t align(std::uint64_t size_bytes) {
   return (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Which of the values added so far live together with another. Two lifetimes overlap iff one of them begins within the
-// other, so only the steps at which something begins matter. A segment tree over these finds what spans a given one;
-// de Berg et al., Computational Geometry, 3rd edition, chapter 10.3.
+// Which of the values added so far live together with another. Two lifetimes overlap iff one of
+// them begins within the other, so only the steps at which something begins matter. A segment tree
+// over these finds what spans a given one; de Berg et al., Computational Geometry, 3rd edition,
+// chapter 10.3.
 class LiveTogether {
  public:
   explicit LiveTogether(const std::vector<Lifetime>& lifetimes) : lifetimes_(lifetimes) {
@@ -106,9 +107,8 @@ ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes) {
     const std::uint64_t size = align(lifetimes[value].size_bytes);
     if (size == 0) continue;
     placed.find(value, &others);
-    std::sort(others.begin(), others.end(), [&](std::size_t a, std::size_t b) {
-      return plan.offsets[a] < plan.offsets[b];
-    });
+    std::sort(others.begin(), others.end(),
+              [&](std::size_t a, std::size_t b) { return plan.offsets[a] < plan.offsets[b]; });
     std::uint64_t best = 0;
     std::uint64_t best_gap = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t end = 0;  // of the values met so far

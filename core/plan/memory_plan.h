@@ -18,11 +18,13 @@ struct Lifetime {
 struct ArenaPlan {
   std::vector<std::uint64_t> offsets;  // one per lifetime, 64-byte aligned
   std::uint64_t size_bytes = 0;        // peak
-  std::uint64_t lower_bound_bytes = 0; // most aligned bytes live at one step: no plan can be smaller
+  std::uint64_t lower_bound_bytes =
+      0;  // most aligned bytes live at one step: no plan can be smaller
 };
 
-// Greedy by size, best fit: largest first, lowest fitting gap (Pisarchyk and Lee, Efficient Memory Management for Deep
-// Neural Net Inference, 2020, arXiv:2001.03288). Never overlaps values that live at one step.
+// Greedy by size, best fit: largest first, lowest fitting gap (Pisarchyk and Lee, Efficient Memory
+// Management for Deep Neural Net Inference, 2020, arXiv:2001.03288). Never overlaps values that
+// live at one step.
 ArenaPlan plan_arena(const std::vector<Lifetime>& lifetimes);
 
 }  // namespace inlay

@@ -1,5 +1,5 @@
-// A plan: all that is needed to run a placed model, given its weights file and the plugins. Text on disk (plan_text.h),
-// reproducible: it holds no times.
+// A plan: all that is needed to run a placed model, given its weights file and the plugins. Text on
+// disk (plan_text.h), reproducible: it holds no times.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,8 @@ struct PlanConstant {
 enum class StepKind {
   kRun,      // a plugin's program
   kConvert,  // the host's own layout conversion, one input, one output
-  kCopy,     // dense bytes from one value to another: an output that is also an input, constant or another output
+  kCopy,     // dense bytes from one value to another: an output that is also an input, constant or
+             // another output
 };
 
 struct PlanStep {
@@ -62,7 +63,8 @@ struct PlanStep {
   int region = -1;           // kRun: index into Plan::regions; equal regions are stored once
   std::vector<int> inputs;   // values, in the region's order
   std::vector<int> outputs;  // values; kOutput or kTemporary
-  // kRun: for each constant value of the region that carries no bytes, in order, the index into Plan::constants.
+  // kRun: for each constant value of the region that carries no bytes, in order, the index into
+  // Plan::constants.
   std::vector<int> constants;
   std::vector<std::string> nodes;  // names of the model's nodes it covers, for reports
   bool operator==(const PlanStep&) const = default;

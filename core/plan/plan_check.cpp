@@ -104,8 +104,8 @@ class PlanCheck {
     }
     const PlanValue& root = value(view.view_of);
     if (root.storage == Storage::kView) fail(where, "a view of a view");
-    if (!root.layout.is_dense() || !view.layout.is_dense() ||
-        root.type.dtype != view.type.dtype || bytes_of(root) != bytes_of(view)) {
+    if (!root.layout.is_dense() || !view.layout.is_dense() || root.type.dtype != view.type.dtype ||
+        bytes_of(root) != bytes_of(view)) {
       fail(where, "{} {} is no view of {} {}", to_string(view.type), view.layout.text(),
            to_string(root.type), root.layout.text());
     }
@@ -172,8 +172,7 @@ class PlanCheck {
       if (next == step.constants.size()) {
         fail(where + ".constants", "expected one for each constant of the region without bytes");
       }
-      const PlanConstant& given =
-          plan_.constants[static_cast<std::size_t>(step.constants[next])];
+      const PlanConstant& given = plan_.constants[static_cast<std::size_t>(step.constants[next])];
       if (given.type != constant.type) {
         fail(fmt::format("{}.constants[{}]", where, next), "the region expects {}, found {}",
              to_string(constant.type), to_string(given.type));
@@ -269,9 +268,9 @@ class PlanCheck {
 
   const Plan& plan_;
   const std::string& source_;
-  std::vector<bool> is_written_;         // by value; a view is written when what it views is
-  std::vector<int> last_read_;           // by value, views counted for what they view; step or -1
-  std::map<std::uint64_t, int> live_;    // offset in the arena → temporary
+  std::vector<bool> is_written_;       // by value; a view is written when what it views is
+  std::vector<int> last_read_;         // by value, views counted for what they view; step or -1
+  std::map<std::uint64_t, int> live_;  // offset in the arena → temporary
 };
 
 }  // namespace

@@ -89,8 +89,7 @@ class Place {
     return json_.get<int>();
   }
   float real() const {
-    if (json_.is_number() &&
-        std::abs(json_.get<double>()) <= std::numeric_limits<float>::max()) {
+    if (json_.is_number() && std::abs(json_.get<double>()) <= std::numeric_limits<float>::max()) {
       return static_cast<float>(json_.get<double>());
     }
     if (json_ == "inf") return std::numeric_limits<float>::infinity();
@@ -225,7 +224,9 @@ RegionNode read_node(const Place& place, std::size_t value_count) {
   for (std::size_t i = 0; i < attributes.size(); ++i) {
     const Place pair = attributes.at(i);
     if (pair.size() != 2) pair.refuse_as("a name and a value");
-    if (!node.attributes.emplace(pair.at(std::size_t{0}).text(), read_attribute(pair.at(std::size_t{1}))).second) {
+    if (!node.attributes
+             .emplace(pair.at(std::size_t{0}).text(), read_attribute(pair.at(std::size_t{1})))
+             .second) {
       pair.refuse_as("each attribute once");
     }
   }
@@ -292,13 +293,14 @@ PlanStep read_step(const Place& place, const Plan& plan) {
   return step;
 }
 
-// A plan's own nesting is about ten deep; the limit keeps a hostile one from growing a parser's stack. A key that is
-// there twice is refused, since readers differ in which one they believe.
+// A plan's own nesting is about ten deep; the limit keeps a hostile one from growing a parser's
+// stack. A key that is there twice is refused, since readers differ in which one they believe.
 Json parse_json(std::string_view text, const std::string& source) {
   constexpr int kMaxDepth = 16;
   std::vector<std::set<std::string>> keys;
   const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > kMaxDepth) refuse(source, "document", fmt::format("nested deeper than {}", kMaxDepth));
+    if (depth > kMaxDepth)
+      refuse(source, "document", fmt::format("nested deeper than {}", kMaxDepth));
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key &&
@@ -337,8 +339,7 @@ Plan parse_plan(std::string_view text, const std::string& source) {
   plan.constants = root.at("constants").list(read_constant);
   const Place values = root.at("values");
   const std::size_t value_count = values.size();
-  plan.values =
-      values.list([&](const Place& p) { return read_value(p, plan, value_count); });
+  plan.values = values.list([&](const Place& p) { return read_value(p, plan, value_count); });
   plan.regions = root.at("regions").list(read_region);
   plan.steps = root.at("steps").list([&](const Place& p) { return read_step(p, plan); });
   plan.inputs = root.at("inputs").indices(value_count);

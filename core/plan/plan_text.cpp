@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Names in a model may be any bytes; JSON holds UTF-8 only, so others are written as {"hex": "ff00"}.
+// Names in a model may be any bytes; JSON holds UTF-8 only, so others are written as {"hex":
+// "ff00"}.
 Json text_json(const std::string& text) {
   try {
     static_cast<void>(Json(text).dump());
@@ -30,7 +31,8 @@ Json texts_json(const std::vector<std::string>& texts) {
   return list;
 }
 
-// The shortest decimal that reads back as the same float; JSON has no infinities, so these are words.
+// The shortest decimal that reads back as the same float; JSON has no infinities, so these are
+// words.
 Json float_json(float value) {
   const std::string text = fmt::format("{}", value);
   if (!std::isfinite(value)) return text;
@@ -53,7 +55,9 @@ Json attribute_json(const Attribute& attribute) {
       for (const float element : v) list.push_back(float_json(element));
       return {{"floats", std::move(list)}};
     }
-    Json operator()(const std::vector<std::string>& v) const { return {{"strings", texts_json(v)}}; }
+    Json operator()(const std::vector<std::string>& v) const {
+      return {{"strings", texts_json(v)}};
+    }
     Json operator()(const Tensor& v) const { return {{"tensor", tensor_json(v)}}; }
   };
   return std::visit(Writer{}, attribute);

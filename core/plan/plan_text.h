@@ -1,7 +1,8 @@
-// The one text form of a plan: JSON with a fixed key order, so that equal plans give equal bytes. Doubles as the worker
-// protocol's form and the golden form of tests.
+// The one text form of a plan: JSON with a fixed key order, so that equal plans give equal bytes.
+// Doubles as the worker protocol's form and the golden form of tests.
 //
-//   write_file("m.plan", to_text(plan));   const Plan plan = parse_plan(read_text("m.plan"), "m.plan");
+//   write_file("m.plan", to_text(plan));   const Plan plan = parse_plan(read_text("m.plan"),
+//   "m.plan");
 #pragma once
 
 #include <string>
@@ -13,9 +14,10 @@ namespace inlay {
 
 std::string to_text(const Plan& plan);
 
-// Checks everything that running relies on: index ranges, shapes, layouts, storage, offsets inside the arena, step order
-// (a value is written before it is read, once), so that a damaged plan is refused here and cannot crash the executor.
-// throws  Error{kCorrupt} "m.plan: steps[3].inputs[0]: expected a value index below 12, found 99"
+// Checks everything that running relies on: index ranges, shapes, layouts, storage, offsets inside
+// the arena, step order (a value is written before it is read, once), so that a damaged plan is
+// refused here and cannot crash the executor. throws  Error{kCorrupt} "m.plan: steps[3].inputs[0]:
+// expected a value index below 12, found 99"
 Plan parse_plan(std::string_view text, const std::string& source);
 
 }  // namespace inlay

@@ -28,7 +28,9 @@ int hex_digit(char c) {
 
 }  // namespace
 
-std::string_view word_of(Storage storage) { return kStorageWords[static_cast<std::size_t>(storage)]; }
+std::string_view word_of(Storage storage) {
+  return kStorageWords[static_cast<std::size_t>(storage)];
+}
 
 std::string_view word_of(StepKind kind) { return kStepWords[static_cast<std::size_t>(kind)]; }
 
@@ -89,7 +91,8 @@ std::optional<TensorType> parse_type(std::string_view text) {
 }
 
 void refuse(const std::string& source, const std::string& where, const std::string& what) {
-  throw Error(Code::kCorrupt, fmt::format("{}: {}{}{}", source, where, where.empty() ? "" : ": ", what));
+  throw Error(Code::kCorrupt,
+              fmt::format("{}: {}{}{}", source, where, where.empty() ? "" : ": ", what));
 }
 
 }  // namespace inlay

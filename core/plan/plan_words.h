@@ -1,6 +1,8 @@
-// What the writer and the reader of a plan's text share: its words and its way to write bytes. Private to core/plan.
+// What the writer and the reader of a plan's text share: its words and its way to write bytes.
+// Private to core/plan.
 //
-//   word_of(Storage::kView) == "view";   storage_of("view") == Storage::kView;   from_hex("00ff") has two bytes
+//   word_of(Storage::kView) == "view";   storage_of("view") == Storage::kView;   from_hex("00ff")
+//   has two bytes
 #pragma once
 
 #include <cstddef>
@@ -27,13 +29,15 @@ std::optional<std::vector<std::byte>> from_hex(std::string_view text);  // nullo
 // Inverse of to_string(TensorType); nullopt if the text is not one.
 std::optional<TensorType> parse_type(std::string_view text);
 
-// Throws Error{kCorrupt} if running the plan could go wrong. Every text field and index is as the reader left it.
+// Throws Error{kCorrupt} if running the plan could go wrong. Every text field and index is as the
+// reader left it.
 void check_plan(const Plan& plan, const std::string& source);
 
 // The same for one region; `where` is its place in the document, "regions[3]".
 void check_region(const Region& region, const std::string& source, const std::string& where);
 
-// Type and layout of a value, checked so that Layout::size_bytes and dense_bytes cannot throw or overflow.
+// Type and layout of a value, checked so that Layout::size_bytes and dense_bytes cannot throw or
+// overflow.
 void check_type(const TensorType& type, const Layout& layout, const std::string& source,
                 const std::string& where);
 

@@ -43,8 +43,8 @@ std::vector<int> producers_of(const Region& region) {
   return producer;
 }
 
-// Nodes depth first from the outputs, operands first: the same for every topological order of one region. An explicit
-// stack, since a chain of nodes may be tens of thousands long.
+// Nodes depth first from the outputs, operands first: the same for every topological order of one
+// region. An explicit stack, since a chain of nodes may be tens of thousands long.
 std::vector<int> canonical_order(const Region& region) {
   const std::vector<int> producer = producers_of(region);
   std::vector<int> order;
@@ -82,7 +82,8 @@ std::vector<int> canonical_order(const Region& region) {
   return order;
 }
 
-// Hashes values by the number they get at their first use; their description follows that first use.
+// Hashes values by the number they get at their first use; their description follows that first
+// use.
 class ValueHasher {
  public:
   ValueHasher(const Region& region, bool with_constants, Hasher& hasher)
@@ -107,8 +108,8 @@ class ValueHasher {
   void describe(const RegionValue& value) {
     hasher_.add(value.port).add(to_string(value.type)).add(value.layout.text());
     hasher_.add(static_cast<std::int64_t>(value.is_constant));
-    const bool counts =
-        value.constant && (with_constants_ || element_count(value.type.shape) <= kMaxInlineElements);
+    const bool counts = value.constant &&
+                        (with_constants_ || element_count(value.type.shape) <= kMaxInlineElements);
     hasher_.add(static_cast<std::int64_t>(counts));
     if (counts) add_tensor(hasher_, *value.constant);
   }
@@ -168,7 +169,8 @@ std::string summary(const Region& region) {
     type = to_string(region.values[static_cast<std::size_t>(region.outputs[0])].type);
   }
   if (region.nodes.size() <= kMaxNodes && !region.outputs.empty()) {
-    return fmt::format("{} -> {}", expression(region, producers_of(region), region.outputs[0]), type);
+    return fmt::format("{} -> {}", expression(region, producers_of(region), region.outputs[0]),
+                       type);
   }
   std::vector<std::string> ops;
   for (std::size_t n = 0; n < std::min(kMaxNodes, region.nodes.size()); ++n) {

@@ -1,5 +1,5 @@
-// A convex part of a graph as data: what is compiled, measured, cached and written into a plan. The same content as the
-// ABI's inlay_region, owned.
+// A convex part of a graph as data: what is compiled, measured, cached and written into a plan. The
+// same content as the ABI's inlay_region, owned.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace inlay {
 
-// A constant of up to this many elements is a parameter (an exponent, a threshold) rather than a weight: a region always
-// carries its bytes, and they count in every hash.
+// A constant of up to this many elements is a parameter (an exponent, a threshold) rather than a
+// weight: a region always carries its bytes, and they count in every hash.
 inline constexpr std::int64_t kMaxInlineElements = 64;
 
 struct RegionValue {
@@ -22,7 +22,8 @@ struct RegionValue {
   TensorType type;
   Layout layout;
   bool is_constant = false;
-  std::optional<Tensor> constant;  // the bytes; absent in a plan, where the step names them (PlanStep::constants)
+  std::optional<Tensor>
+      constant;  // the bytes; absent in a plan, where the step names them (PlanStep::constants)
   bool operator==(const RegionValue&) const = default;
 };
 
@@ -45,13 +46,14 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
-// Equal for regions that do the same work: operators, attributes, types, layouts, structure, which values are
-// constant; names left out. `with_constants` adds the constants' bytes (an artefact's identity); without them it is the
-// key of a measurement, whose time does not depend on the values of weights. Inline constants
-// (kMaxInlineElements) count in both.
+// Equal for regions that do the same work: operators, attributes, types, layouts, structure, which
+// values are constant; names left out. `with_constants` adds the constants' bytes (an artefact's
+// identity); without them it is the key of a measurement, whose time does not depend on the values
+// of weights. Inline constants (kMaxInlineElements) count in both.
 Hash region_hash(const Region& region, bool with_constants);
 
-// "Relu(Conv(x, w, b))"-like one-liner for messages and reports: operators and the first output's type.
+// "Relu(Conv(x, w, b))"-like one-liner for messages and reports: operators and the first output's
+// type.
 std::string summary(const Region& region);
 
 }  // namespace inlay

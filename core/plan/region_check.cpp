@@ -125,8 +125,7 @@ void check_type(const TensorType& type, const Layout& layout, const std::string&
     }
   }
   if (layout.rank() != static_cast<int>(type.shape.size())) {
-    refuse(source, where,
-           fmt::format("layout {} does not fit {}", layout.text(), to_string(type)));
+    refuse(source, where, fmt::format("layout {} does not fit {}", layout.text(), to_string(type)));
   }
   std::int64_t block = 1;
   for (const LayoutBlock& b : layout.blocks()) {

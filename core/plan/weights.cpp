@@ -42,8 +42,8 @@ void write_weights(const std::filesystem::path& path, const std::vector<PlanCons
     if (bytes.size() != constants[i].size_bytes || offset < position ||
         offset - position >= kAlignment) {
       throw Error(Code::kInternal,
-                  fmt::format("{}: constant '{}' does not follow the one before it",
-                              path.string(), constants[i].name));
+                  fmt::format("{}: constant '{}' does not follow the one before it", path.string(),
+                              constants[i].name));
     }
     parts.push_back(std::span(kPadding).first(offset - position));
     parts.push_back(bytes);
@@ -82,8 +82,8 @@ Weights open_weights(const std::filesystem::path& path,
     weights.tensors.push_back(tensor);
   }
   if (end != file.size_bytes) {
-    throw Error(Code::kCorrupt, fmt::format("{}: expected {} bytes, the file has {}",
-                                            path.string(), end, file.size_bytes));
+    throw Error(Code::kCorrupt, fmt::format("{}: expected {} bytes, the file has {}", path.string(),
+                                            end, file.size_bytes));
   }
   return weights;
 }

@@ -1,9 +1,9 @@
-// The bytes of a plan's constants: a file NAME.weights (64-byte aligned, hashed, mapped), or the same in memory while
-// placing.
+// The bytes of a plan's constants: a file NAME.weights (64-byte aligned, hashed, mapped), or the
+// same in memory while placing.
 //
-//   WeightsBuilder builder;  const int index = builder.add("w", tensor);     // equal bytes are stored once
-//   write_weights("m.weights", builder.weights());
-//   const Weights weights = open_weights("m.weights", plan);                 // checks size and hash of each constant
+//   WeightsBuilder builder;  const int index = builder.add("w", tensor);     // equal bytes are
+//   stored once write_weights("m.weights", builder.weights()); const Weights weights =
+//   open_weights("m.weights", plan);                 // checks size and hash of each constant
 #pragma once
 
 #include <filesystem>
@@ -37,7 +37,8 @@ class WeightsBuilder {
 void write_weights(const std::filesystem::path& path, const std::vector<PlanConstant>& constants,
                    const Weights& weights);
 
-// throws  Error{kNotFound, kIo}; Error{kCorrupt} naming the first constant whose bytes are missing or changed
+// throws  Error{kNotFound, kIo}; Error{kCorrupt} naming the first constant whose bytes are missing
+// or changed
 Weights open_weights(const std::filesystem::path& path, const std::vector<PlanConstant>& constants);
 
 }  // namespace inlay

@@ -24,7 +24,8 @@ double quota_of(const std::filesystem::path& folder) {
   return microseconds > 0 ? microseconds / period : kNoLimit;
 }
 
-// The tightest quota of this process's cgroup and the ones around it; version 1 has one file for the former only.
+// The tightest quota of this process's cgroup and the ones around it; version 1 has one file for
+// the former only.
 double cgroup_limit() {
   const std::filesystem::path root = "/sys/fs/cgroup";
   double limit = quota_of(root);

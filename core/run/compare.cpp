@@ -26,19 +26,31 @@ struct BF16 {
 template <typename Function>
 auto visit_type(const TensorType& type, const Function& function) {
   switch (type.dtype) {
-    case DType::kF32: return function(static_cast<const float*>(nullptr));
-    case DType::kF64: return function(static_cast<const double*>(nullptr));
-    case DType::kF16: return function(static_cast<const F16*>(nullptr));
-    case DType::kBF16: return function(static_cast<const BF16*>(nullptr));
-    case DType::kI8: return function(static_cast<const std::int8_t*>(nullptr));
-    case DType::kI16: return function(static_cast<const std::int16_t*>(nullptr));
-    case DType::kI32: return function(static_cast<const std::int32_t*>(nullptr));
-    case DType::kI64: return function(static_cast<const std::int64_t*>(nullptr));
+    case DType::kF32:
+      return function(static_cast<const float*>(nullptr));
+    case DType::kF64:
+      return function(static_cast<const double*>(nullptr));
+    case DType::kF16:
+      return function(static_cast<const F16*>(nullptr));
+    case DType::kBF16:
+      return function(static_cast<const BF16*>(nullptr));
+    case DType::kI8:
+      return function(static_cast<const std::int8_t*>(nullptr));
+    case DType::kI16:
+      return function(static_cast<const std::int16_t*>(nullptr));
+    case DType::kI32:
+      return function(static_cast<const std::int32_t*>(nullptr));
+    case DType::kI64:
+      return function(static_cast<const std::int64_t*>(nullptr));
     case DType::kU8:
-    case DType::kBool: return function(static_cast<const std::uint8_t*>(nullptr));
-    case DType::kU16: return function(static_cast<const std::uint16_t*>(nullptr));
-    case DType::kU32: return function(static_cast<const std::uint32_t*>(nullptr));
-    case DType::kU64: return function(static_cast<const std::uint64_t*>(nullptr));
+    case DType::kBool:
+      return function(static_cast<const std::uint8_t*>(nullptr));
+    case DType::kU16:
+      return function(static_cast<const std::uint16_t*>(nullptr));
+    case DType::kU32:
+      return function(static_cast<const std::uint32_t*>(nullptr));
+    case DType::kU64:
+      return function(static_cast<const std::uint64_t*>(nullptr));
     default:
       throw Error(Code::kUnsupported, fmt::format("no comparison of {}", to_string(type)));
   }
@@ -51,10 +63,14 @@ struct Format {
 
 Format format_of(DType dtype) {
   switch (dtype) {
-    case DType::kF64: return {53, -1022};
-    case DType::kF16: return {11, -14};
-    case DType::kBF16: return {8, -126};
-    default: return {24, -126};
+    case DType::kF64:
+      return {53, -1022};
+    case DType::kF16:
+      return {11, -14};
+    case DType::kBF16:
+      return {8, -126};
+    default:
+      return {24, -126};
   }
 }
 
@@ -100,17 +116,21 @@ class Bounds {
     constexpr double kEndToEnd = 1e-3;
     constexpr double kTranscendental = 1e-6;
     switch (tolerance_.kind) {
-      case ToleranceClass::kExact: return 0;
-      case ToleranceClass::kElementwise: return 2 * ulp(want, format_);
+      case ToleranceClass::kExact:
+        return 0;
+      case ToleranceClass::kElementwise:
+        return 2 * ulp(want, format_);
       case ToleranceClass::kTranscendental:
         return std::max(kTranscendental, 16 * ulp(want, format_));
       case ToleranceClass::kAccum:
         return 2 * static_cast<double>(tolerance_.depth) * unit_ * std::abs(magnitude_[i]) +
                ulp(want, format_);
       case ToleranceClass::kReduced:
-        return tolerance_.relative_bound * (magnitude_.empty() ? largest_ : std::abs(magnitude_[i])) +
+        return tolerance_.relative_bound *
+                   (magnitude_.empty() ? largest_ : std::abs(magnitude_[i])) +
                (is_float_ ? ulp(want, format_) : 0);
-      case ToleranceClass::kEndToEnd: return kEndToEnd * largest_;
+      case ToleranceClass::kEndToEnd:
+        return kEndToEnd * largest_;
     }
     return 0;
   }
@@ -124,8 +144,8 @@ class Bounds {
   double largest_ = 0;
 };
 
-// How far `got` is from `want` in units of the bound; above 1 is a failure. Equal integers beyond 2^53 are told apart
-// before they become doubles.
+// How far `got` is from `want` in units of the bound; above 1 is a failure. Equal integers beyond
+// 2^53 are told apart before they become doubles.
 double ratio_of(bool is_same, double got, double want, double bound) {
   if (is_same || (std::isnan(got) && std::isnan(want))) return 0;
   if (!std::isfinite(got) || !std::isfinite(want) || bound == 0) {
@@ -146,14 +166,14 @@ bool same(T a, T b) {
 void check_types(const Tensor& reference, const Tensor& result, const Tolerance& tolerance,
                  const Tensor* magnitude) {
   if (reference.type() != result.type()) {
-    throw Error(Code::kShapeMismatch, fmt::format("compare: expected {}, found {}",
-                                                  to_string(reference.type()),
-                                                  to_string(result.type())));
+    throw Error(Code::kShapeMismatch,
+                fmt::format("compare: expected {}, found {}", to_string(reference.type()),
+                            to_string(result.type())));
   }
   if (magnitude != nullptr && magnitude->shape() != reference.shape()) {
-    throw Error(Code::kShapeMismatch, fmt::format("compare: the magnitude is {}, the reference {}",
-                                                  to_string(magnitude->type()),
-                                                  to_string(reference.type())));
+    throw Error(Code::kShapeMismatch,
+                fmt::format("compare: the magnitude is {}, the reference {}",
+                            to_string(magnitude->type()), to_string(reference.type())));
   }
   if (magnitude == nullptr && tolerance.kind == ToleranceClass::kAccum &&
       is_float(reference.dtype())) {
@@ -174,8 +194,7 @@ Tolerance parse_tolerance(std::string_view text, std::int64_t depth) {
   if (text.substr(0, kReduced.size()) == kReduced) {
     const std::string_view number = text.substr(kReduced.size());
     double bound = 0;
-    const auto [end, error] =
-        std::from_chars(number.data(), number.data() + number.size(), bound);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), bound);
     if (error == std::errc() && end == number.data() + number.size() && bound > 0 &&
         std::isfinite(bound)) {
       return {ToleranceClass::kReduced, depth, bound};
@@ -189,12 +208,18 @@ Tolerance parse_tolerance(std::string_view text, std::int64_t depth) {
 
 std::string to_string(const Tolerance& tolerance) {
   switch (tolerance.kind) {
-    case ToleranceClass::kExact: return "exact";
-    case ToleranceClass::kElementwise: return "elementwise";
-    case ToleranceClass::kTranscendental: return "transcendental";
-    case ToleranceClass::kAccum: return "accum";
-    case ToleranceClass::kReduced: return fmt::format("reduced:{}", tolerance.relative_bound);
-    case ToleranceClass::kEndToEnd: return "end_to_end";
+    case ToleranceClass::kExact:
+      return "exact";
+    case ToleranceClass::kElementwise:
+      return "elementwise";
+    case ToleranceClass::kTranscendental:
+      return "transcendental";
+    case ToleranceClass::kAccum:
+      return "accum";
+    case ToleranceClass::kReduced:
+      return fmt::format("reduced:{}", tolerance.relative_bound);
+    case ToleranceClass::kEndToEnd:
+      return "end_to_end";
   }
   return "exact";
 }

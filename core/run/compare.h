@@ -4,16 +4,18 @@
 //   const Comparison c = compare(reference, result, tolerance, &magnitude);
 //   if (!c.is_equal()) report(describe(c));
 //
-// An element's bound, u being half an ulp of 1 in the precision that sums are kept in (2^-24; 2^-53 for f64):
+// An element's bound, u being half an ulp of 1 in the precision that sums are kept in (2^-24; 2^-53
+// for f64):
 //   exact           0; -0 equals 0
 //   elementwise     2 ulp of the reference
 //   transcendental  max(1e-6, 16 ulp of the reference)
-//   accum           2 depth u M + 1 ulp of the reference, M = sum of |a b|, the reference run on absolute values
+//   accum           2 depth u M + 1 ulp of the reference, M = sum of |a b|, the reference run on
+//   absolute values
 //                   (magnitude.h); the ulp is for the rounding of the result itself
 //   reduced:R       R M, or R max|reference| without a magnitude, plus 1 ulp
 //   end_to_end      1e-3 max|reference|
-// Integers and bools must be equal in every class but reduced. NaN matches NaN, an infinity the same infinity, in
-// every class.
+// Integers and bools must be equal in every class but reduced. NaN matches NaN, an infinity the
+// same infinity, in every class.
 #pragma once
 
 #include <cstdint>
@@ -52,13 +54,14 @@ struct Comparison {
   std::int64_t failures = 0;  // elements out of bounds
   Deviation first;            // the first failure
   Deviation worst;            // largest |got - want| / bound, failure or not
-  double worst_ratio = 0;     // that quotient; infinite where NaN, infinity or a bound of 0 is missed
+  double worst_ratio = 0;  // that quotient; infinite where NaN, infinity or a bound of 0 is missed
   bool is_equal() const { return failures == 0; }
   bool operator==(const Comparison&) const = default;
 };
 
-// magnitude  same shape as the reference, any float type; required for kAccum, used by kReduced where given
-// throws     Error{kShapeMismatch} if the types of result and reference differ or the magnitude's shape does;
+// magnitude  same shape as the reference, any float type; required for kAccum, used by kReduced
+// where given throws     Error{kShapeMismatch} if the types of result and reference differ or the
+// magnitude's shape does;
 //            Error{kInvalidArgument} if kAccum has no magnitude
 Comparison compare(const Tensor& reference, const Tensor& result, const Tolerance& tolerance,
                    const Tensor* magnitude = nullptr);

@@ -47,10 +47,10 @@ void check_weights(const Plan& plan, const Weights& weights) {
   }
   for (std::size_t c = 0; c < plan.constants.size(); ++c) {
     if (weights.tensors[c].type() != plan.constants[c].type) {
-      throw Error(Code::kCorrupt, fmt::format("constant '{}': the plan expects {}, the weights hold {}",
-                                              plan.constants[c].name,
-                                              to_string(plan.constants[c].type),
-                                              to_string(weights.tensors[c].type())));
+      throw Error(Code::kCorrupt,
+                  fmt::format("constant '{}': the plan expects {}, the weights hold {}",
+                              plan.constants[c].name, to_string(plan.constants[c].type),
+                              to_string(weights.tensors[c].type())));
     }
   }
 }
@@ -83,7 +83,8 @@ struct Binding {
   int position;
 };
 
-// A plan input or output: the caller's memory, or a copy of it where that is not aligned to the element.
+// A plan input or output: the caller's memory, or a copy of it where that is not aligned to the
+// element.
 struct End {
   int value = -1;
   std::size_t size_bytes = 0;
@@ -107,10 +108,10 @@ struct Executor::State {
   Memory arena;
   Memory workspace;
   std::uint64_t memory_bytes = 0;
-  std::vector<std::byte*> pointers;                            // by value
-  std::vector<std::unique_ptr<Instance>> instances;            // by step; null for what the host does itself
-  std::vector<std::optional<LayoutConversion>> conversions;    // by step
-  std::vector<std::size_t> copy_bytes;                         // by step
+  std::vector<std::byte*> pointers;                  // by value
+  std::vector<std::unique_ptr<Instance>> instances;  // by step; null for what the host does itself
+  std::vector<std::optional<LayoutConversion>> conversions;  // by step
+  std::vector<std::size_t> copy_bytes;                       // by step
   std::vector<End> inputs;
   std::vector<End> outputs;
   bool is_tracing = false;
@@ -179,8 +180,7 @@ void Executor::State::make_step(std::size_t s) {
     return;
   }
   Program& program = *programs.list[static_cast<std::size_t>(programs.of_step[s])];
-  instances.back() =
-      program.instantiate(program.workspace_bytes() > 0 ? workspace.get() : nullptr);
+  instances.back() = program.instantiate(program.workspace_bytes() > 0 ? workspace.get() : nullptr);
   const auto tensors_of = [&](const std::vector<int>& values) {
     std::vector<HostTensor> tensors;
     for (const int v : values) {
@@ -232,7 +232,8 @@ void Executor::State::rebind(End* end, std::byte* data) {
   for (const int view : end->views) pointer(view) = data;
   for (const Binding& b : end->bindings) {
     Instance& instance = *instances[static_cast<std::size_t>(b.step)];
-    b.is_output ? instance.rebind_output(b.position, data) : instance.rebind_input(b.position, data);
+    b.is_output ? instance.rebind_output(b.position, data)
+                : instance.rebind_input(b.position, data);
   }
   end->bound = data;
 }
@@ -341,10 +342,10 @@ void Executor::run_into(std::span<const std::byte* const> inputs,
                         std::span<std::byte* const> outputs) {
   State& state = *state_;
   if (inputs.size() != state.inputs.size() || outputs.size() != state.outputs.size()) {
-    throw Error(Code::kInvalidArgument,
-                fmt::format("expected {} inputs and {} outputs, found {} and {}",
-                            state.inputs.size(), state.outputs.size(), inputs.size(),
-                            outputs.size()));
+    throw Error(
+        Code::kInvalidArgument,
+        fmt::format("expected {} inputs and {} outputs, found {} and {}", state.inputs.size(),
+                    state.outputs.size(), inputs.size(), outputs.size()));
   }
   const auto check = [&](const End& end, const std::byte* data) {
     if (data == nullptr && end.size_bytes > 0) {

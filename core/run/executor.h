@@ -4,9 +4,10 @@
 //   const std::vector<Tensor> outputs = executor.run(inputs);          // allocates the outputs
 //   executor.run_into(input_pointers, output_pointers);                 // allocates nothing
 //
-// Programs are compiled and constants packed when the executor is made; equal regions with equal constants share one
-// program. Everything runs on the host's thread pool (HostOptions::parallel_for), so that a library's own oneTBB work uses
-// it too. Not thread-safe: one run at a time.
+// Programs are compiled and constants packed when the executor is made; equal regions with equal
+// constants share one program. Everything runs on the host's thread pool
+// (HostOptions::parallel_for), so that a library's own oneTBB work uses it too. Not thread-safe:
+// one run at a time.
 #pragma once
 
 #include <memory>
@@ -26,11 +27,13 @@ struct StepTime {
 
 class Executor {
  public:
-  // throws  Error{kStale} if a plugin's build or device differs from the plan's (expected and found in the message),
-  //         Error{kNotFound} for a missing plugin, Error{kUnsupported} if a plugin declines a region (with its reason),
-  //         Error{kPluginFailed} if it fails otherwise, Error{kCorrupt} if plan and weights do not belong together
-  // `plan` must be one that parse_plan accepts. Constants that no program retains are let go: their memory is free once
-  // the caller drops `weights`. `host` must outlive the executor.
+  // throws  Error{kStale} if a plugin's build or device differs from the plan's (expected and found
+  // in the message),
+  //         Error{kNotFound} for a missing plugin, Error{kUnsupported} if a plugin declines a
+  //         region (with its reason), Error{kPluginFailed} if it fails otherwise, Error{kCorrupt}
+  //         if plan and weights do not belong together
+  // `plan` must be one that parse_plan accepts. Constants that no program retains are let go: their
+  // memory is free once the caller drops `weights`. `host` must outlive the executor.
   Executor(const Plan& plan, const Weights& weights, PluginHost& host);
   ~Executor();
   Executor(const Executor&) = delete;
@@ -39,15 +42,17 @@ class Executor {
   const Plan& plan() const;
 
   // Inputs in the plan's order, dense; types are checked. All outputs are returned, or none.
-  // throws  Error{kShapeMismatch} naming the input, expected and found; Error{kPluginFailed} naming the step
+  // throws  Error{kShapeMismatch} naming the input, expected and found; Error{kPluginFailed} naming
+  // the step
   std::vector<Tensor> run(std::span<const Tensor> inputs);
 
-  // The same on the caller's memory, one pointer per plan input and output: bytes in the layout that the plan's value
-  // has (dense unless the plan is of a single region), as many as Layout::size_bytes says. Inputs and outputs must not
-  // overlap. New pointers are rebound without allocation; only a pointer that is not aligned to its element costs a
-  // copy, and the first of these at a position allocates that copy's memory.
-  // After an error the outputs' contents are unspecified.
-  // throws  Error{kInvalidArgument} for a wrong count or a null pointer; Error{kPluginFailed} naming the step
+  // The same on the caller's memory, one pointer per plan input and output: bytes in the layout
+  // that the plan's value has (dense unless the plan is of a single region), as many as
+  // Layout::size_bytes says. Inputs and outputs must not overlap. New pointers are rebound without
+  // allocation; only a pointer that is not aligned to its element costs a copy, and the first of
+  // these at a position allocates that copy's memory. After an error the outputs' contents are
+  // unspecified. throws  Error{kInvalidArgument} for a wrong count or a null pointer;
+  // Error{kPluginFailed} naming the step
   void run_into(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
 
   // Times of each step of the latest run, steady-clock ns; recorded only after set_tracing(true).

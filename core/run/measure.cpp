@@ -60,8 +60,7 @@ class Buffers {
     return value.layout.size_bytes(value.type);
   }
   std::byte* add(std::size_t size_bytes) {
-    tensors_.push_back(
-        Tensor::zeros({DType::kU8, {static_cast<std::int64_t>(size_bytes)}}));
+    tensors_.push_back(Tensor::zeros({DType::kU8, {static_cast<std::int64_t>(size_bytes)}}));
     return tensors_.back().mutable_bytes().data();
   }
 
@@ -70,9 +69,10 @@ class Buffers {
   std::size_t next_ = 0;
 };
 
-// Largest k such that fewer than k of n samples lie below the median with at most 2.5 % probability: the k-th smallest
-// and k-th largest bound the median with 95 % confidence; 0 if n is too small. Binomial(n, 1/2), exactly up to n = 1000,
-// then its normal limit. David and Nagaraja, Order Statistics, 3rd edition, 7.1.
+// Largest k such that fewer than k of n samples lie below the median with at most 2.5 %
+// probability: the k-th smallest and k-th largest bound the median with 95 % confidence; 0 if n is
+// too small. Binomial(n, 1/2), exactly up to n = 1000, then its normal limit. David and Nagaraja,
+// Order Statistics, 3rd edition, 7.1.
 std::size_t confidence_rank(std::size_t n) {
   constexpr double kTail = 0.025;
   constexpr std::size_t kExact = 1000;

@@ -1,5 +1,5 @@
-// Times a plan as it will run: by the executor, warm, with its real threads, on buffers rotated so that inputs and outputs
-// do not flatter the plan by lying in the cache.
+// Times a plan as it will run: by the executor, warm, with its real threads, on buffers rotated so
+// that inputs and outputs do not flatter the plan by lying in the cache.
 //
 //   const Stats stats = measure(executor, random_inputs(plan, 1), {.max_seconds = 0.5});
 #pragma once
@@ -12,8 +12,9 @@
 
 namespace inlay {
 
-// Time of one run. `low_ns` and `high_ns` bound the median with 95 % confidence (by order statistics: no assumption on
-// the distribution); with fewer than six samples that is not possible, and they are the extremes.
+// Time of one run. `low_ns` and `high_ns` bound the median with 95 % confidence (by order
+// statistics: no assumption on the distribution); with fewer than six samples that is not possible,
+// and they are the extremes.
 struct Stats {
   double median_ns = 0;
   double low_ns = 0;
@@ -24,9 +25,11 @@ struct Stats {
 
 struct MeasureOptions {
   int min_samples = 10;
-  double max_seconds = 0.5;           // stop sampling after this, warm-up included; always one sample at least
-  double target_relative_ci = 0.02;   // stop once (high - low) / median is at most this
-  double give_up_ns = std::numeric_limits<double>::infinity();  // a first run longer than this is the one sample
+  double max_seconds =
+      0.5;  // stop sampling after this, warm-up included; always one sample at least
+  double target_relative_ci = 0.02;  // stop once (high - low) / median is at most this
+  double give_up_ns =
+      std::numeric_limits<double>::infinity();  // a first run longer than this is the one sample
 };
 
 // inputs  one per plan input, dense

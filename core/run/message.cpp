@@ -47,7 +47,8 @@ bool wait_for(int socket, short events, std::optional<Deadline> deadline) {
 
 bool is_gone(int error) { return error == EPIPE || error == ECONNRESET; }
 
-// Sends or receives `size` bytes by repeating `transfer(done)`, which returns what sendmsg and recvmsg return.
+// Sends or receives `size` bytes by repeating `transfer(done)`, which returns what sendmsg and
+// recvmsg return.
 template <typename Transfer>
 Received repeat(int socket, short events, std::size_t size, std::optional<Deadline> deadline,
                 const Transfer& transfer) {
@@ -128,14 +129,14 @@ Descriptor::~Descriptor() {
 
 Received send_message(int socket, const Message& message, std::optional<Deadline> deadline) {
   if (message.text.size() > kMaxTextBytes || message.files.size() > kMaxFiles) {
-    throw Error(Code::kInvalidArgument, fmt::format("worker: a message of {} bytes is too large",
-                                                    message.text.size()));
+    throw Error(Code::kInvalidArgument,
+                fmt::format("worker: a message of {} bytes is too large", message.text.size()));
   }
   Header header{static_cast<std::uint32_t>(message.text.size()),
                 static_cast<std::uint32_t>(message.files.size())};
-  const Received sent = repeat(
-      socket, POLLOUT, sizeof header, deadline,
-      [&](std::size_t done) { return send_header(socket, &header, done, message.files); });
+  const Received sent = repeat(socket, POLLOUT, sizeof header, deadline, [&](std::size_t done) {
+    return send_header(socket, &header, done, message.files);
+  });
   if (sent != Received::kMessage) return sent;
   return repeat(socket, POLLOUT, message.text.size(), deadline, [&](std::size_t done) {
     return ::send(socket, message.text.data() + done, message.text.size() - done,
@@ -146,10 +147,9 @@ Received send_message(int socket, const Message& message, std::optional<Deadline
 Received receive_message(int socket, Message* message, std::optional<Deadline> deadline) {
   Header header{};
   message->files.clear();
-  const Received received =
-      repeat(socket, POLLIN, sizeof header, deadline, [&](std::size_t done) {
-        return receive_header(socket, &header, done, &message->files);
-      });
+  const Received received = repeat(socket, POLLIN, sizeof header, deadline, [&](std::size_t done) {
+    return receive_header(socket, &header, done, &message->files);
+  });
   if (received != Received::kMessage) return received;
   if (header.text_bytes > kMaxTextBytes || header.files != message->files.size()) {
     throw Error(Code::kCorrupt,
@@ -181,16 +181,15 @@ Descriptor to_memory_file(std::span<const Tensor> tensors) {
   return file;
 }
 
-std::vector<Tensor> from_memory_file(const Descriptor& file,
-                                     const std::vector<TensorType>& types) {
+std::vector<Tensor> from_memory_file(const Descriptor& file, const std::vector<TensorType>& types) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) fail("fstat");
   const auto size = static_cast<std::size_t>(status.st_size);
   std::size_t needed = 0;
   for (const TensorType& type : types) needed += padded(dense_bytes(type));
   if (needed > size) {
-    throw Error(Code::kCorrupt, fmt::format("worker: expected {} bytes of tensors, found {}",
-                                            needed, size));
+    throw Error(Code::kCorrupt,
+                fmt::format("worker: expected {} bytes of tensors, found {}", needed, size));
   }
   std::shared_ptr<const std::byte> data;
   if (size > 0) {

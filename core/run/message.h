@@ -1,10 +1,12 @@
-// Messages between this process and a worker over a Unix socket: a text and open files. Private to core/run.
+// Messages between this process and a worker over a Unix socket: a text and open files. Private to
+// core/run.
 //
 //   send_message(socket, {"{\"do\":\"measure\"}", std::move(files)}, deadline);
 //   Message reply;
 //   if (receive_message(socket, &reply, deadline) == Received::kMessage) ...
 //
-// On the wire: bytes of the text and number of files, both u32, with the files attached to the first byte; then the text.
+// On the wire: bytes of the text and number of files, both u32, with the files attached to the
+// first byte; then the text.
 #pragma once
 
 #include <chrono>
@@ -46,7 +48,8 @@ struct Message {
 enum class Received { kMessage, kClosed, kTimeout };
 
 // kClosed if the other side is gone. `deadline` absent: waits for ever.
-// throws  Error{kIo} for any other failure; Error{kInvalidArgument} for a message above the limits below
+// throws  Error{kIo} for any other failure; Error{kInvalidArgument} for a message above the limits
+// below
 Received send_message(int socket, const Message& message, std::optional<Deadline> deadline);
 
 // throws  Error{kCorrupt} if the other side does not keep to the form
@@ -55,8 +58,8 @@ Received receive_message(int socket, Message* message, std::optional<Deadline> d
 inline constexpr std::size_t kMaxTextBytes = std::size_t{1} << 30;
 inline constexpr std::size_t kMaxFiles = 8;
 
-// Tensors in anonymous memory, one after the other, each at a multiple of 64 bytes; and back, sharing the mapping.
-// throws  Error{kIo}; Error{kCorrupt} if the file is too short for the types
+// Tensors in anonymous memory, one after the other, each at a multiple of 64 bytes; and back,
+// sharing the mapping. throws  Error{kIo}; Error{kCorrupt} if the file is too short for the types
 Descriptor to_memory_file(std::span<const Tensor> tensors);
 std::vector<Tensor> from_memory_file(const Descriptor& file, const std::vector<TensorType>& types);
 

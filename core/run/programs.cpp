@@ -107,8 +107,9 @@ Programs compile_programs(const Plan& plan, const Weights& weights,
       throw Error(error.code(), fmt::format("{}: {}", name_of_step(plan, s), error.what()));
     }
     if (programs.list.back() == nullptr) {
-      throw Error(Code::kUnsupported, fmt::format("{}: plugin '{}' declines: {}",
-                                                  name_of_step(plan, s), device.plugin(), declined));
+      throw Error(Code::kUnsupported,
+                  fmt::format("{}: plugin '{}' declines: {}", name_of_step(plan, s),
+                              device.plugin(), declined));
     }
   }
   return programs;

@@ -1,4 +1,5 @@
-// The first half of making an executor: a plan's devices opened and its programs compiled. Private to core/run.
+// The first half of making an executor: a plan's devices opened and its programs compiled. Private
+// to core/run.
 //
 //   std::vector<std::shared_ptr<Device>> devices = open_devices(plan, host);
 //   Programs programs = compile_programs(plan, weights, devices, threads);
@@ -15,7 +16,8 @@
 namespace inlay {
 
 // One per Plan::plugins entry.
-// throws  Error{kStale} naming what differs, expected and found; Error{kNotFound, kPluginFailed} as open_device
+// throws  Error{kStale} naming what differs, expected and found; Error{kNotFound, kPluginFailed} as
+// open_device
 std::vector<std::shared_ptr<Device>> open_devices(const Plan& plan, PluginHost& host);
 
 struct Programs {
@@ -23,7 +25,8 @@ struct Programs {
   std::vector<int> of_step;                    // into `list`; -1 for a step that runs no program
 };
 
-// throws  Error{kUnsupported} if a plugin declines, Error{kPluginFailed} if it fails; both name the step
+// throws  Error{kUnsupported} if a plugin declines, Error{kPluginFailed} if it fails; both name the
+// step
 Programs compile_programs(const Plan& plan, const Weights& weights,
                           const std::vector<std::shared_ptr<Device>>& devices, int threads);
 

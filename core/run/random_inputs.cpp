@@ -31,19 +31,45 @@ Tensor random_tensor(const TensorType& type, Rng& rng, std::int64_t max_value) {
   Tensor tensor = Tensor::zeros(type);
   const auto normal = [&] { return static_cast<float>(rng.normal()); };
   switch (type.dtype) {
-    case DType::kF32: fill<float>(&tensor, normal); break;
-    case DType::kF64: fill<double>(&tensor, [&] { return rng.normal(); }); break;
-    case DType::kF16: fill<std::uint16_t>(&tensor, [&] { return f32_to_f16(normal()); }); break;
-    case DType::kBF16: fill<std::uint16_t>(&tensor, [&] { return f32_to_bf16(normal()); }); break;
-    case DType::kU8: fill_integers<std::uint8_t>(&tensor, rng, max_value); break;
-    case DType::kI8: fill_integers<std::int8_t>(&tensor, rng, max_value); break;
-    case DType::kU16: fill_integers<std::uint16_t>(&tensor, rng, max_value); break;
-    case DType::kI16: fill_integers<std::int16_t>(&tensor, rng, max_value); break;
-    case DType::kU32: fill_integers<std::uint32_t>(&tensor, rng, max_value); break;
-    case DType::kI32: fill_integers<std::int32_t>(&tensor, rng, max_value); break;
-    case DType::kU64: fill_integers<std::uint64_t>(&tensor, rng, max_value); break;
-    case DType::kI64: fill_integers<std::int64_t>(&tensor, rng, max_value); break;
-    case DType::kBool: fill<std::uint8_t>(&tensor, [&] { return rng.below(2); }); break;
+    case DType::kF32:
+      fill<float>(&tensor, normal);
+      break;
+    case DType::kF64:
+      fill<double>(&tensor, [&] { return rng.normal(); });
+      break;
+    case DType::kF16:
+      fill<std::uint16_t>(&tensor, [&] { return f32_to_f16(normal()); });
+      break;
+    case DType::kBF16:
+      fill<std::uint16_t>(&tensor, [&] { return f32_to_bf16(normal()); });
+      break;
+    case DType::kU8:
+      fill_integers<std::uint8_t>(&tensor, rng, max_value);
+      break;
+    case DType::kI8:
+      fill_integers<std::int8_t>(&tensor, rng, max_value);
+      break;
+    case DType::kU16:
+      fill_integers<std::uint16_t>(&tensor, rng, max_value);
+      break;
+    case DType::kI16:
+      fill_integers<std::int16_t>(&tensor, rng, max_value);
+      break;
+    case DType::kU32:
+      fill_integers<std::uint32_t>(&tensor, rng, max_value);
+      break;
+    case DType::kI32:
+      fill_integers<std::int32_t>(&tensor, rng, max_value);
+      break;
+    case DType::kU64:
+      fill_integers<std::uint64_t>(&tensor, rng, max_value);
+      break;
+    case DType::kI64:
+      fill_integers<std::int64_t>(&tensor, rng, max_value);
+      break;
+    case DType::kBool:
+      fill<std::uint8_t>(&tensor, [&] { return rng.below(2); });
+      break;
     default:
       throw Error(Code::kUnsupported, fmt::format("no random values for {}", to_string(type)));
   }
@@ -66,7 +92,8 @@ std::vector<Tensor> random_inputs(const Plan& plan, std::uint64_t seed,
 
 Tensor absolute_values(const Tensor& tensor) {
   if (!is_float(tensor.dtype())) return tensor;
-  // The sign is the highest bit of every float format, and the last byte of the little-endian element.
+  // The sign is the highest bit of every float format, and the last byte of the little-endian
+  // element.
   Tensor result = Tensor::zeros(tensor.type());
   const std::span<std::byte> bytes = result.mutable_bytes();
   std::copy(tensor.bytes().begin(), tensor.bytes().end(), bytes.begin());

@@ -18,8 +18,8 @@ namespace inlay {
 
 #ifdef INLAY_STD_THREAD_SCHEDULER
 
-// One job at a time, shared out index by index. A call from inside a job, or while another thread's job runs, works
-// inline: there is nobody free to share with.
+// One job at a time, shared out index by index. A call from inside a job, or while another thread's
+// job runs, works inline: there is nobody free to share with.
 struct ThreadPool::State {
   struct Job {
     std::int64_t count = 0;

@@ -1,5 +1,6 @@
-// The process's one thread budget: oneTBB behind one function, so that plugins, executor and tests share one pool. Built on
-// std::thread instead when INLAY_STD_THREAD_SCHEDULER is defined (thread sanitizer cannot see oneTBB's synchronisation).
+// The process's one thread budget: oneTBB behind one function, so that plugins, executor and tests
+// share one pool. Built on std::thread instead when INLAY_STD_THREAD_SCHEDULER is defined (thread
+// sanitizer cannot see oneTBB's synchronisation).
 //
 //   ThreadPool pool(2);
 //   PluginHost host(log, {.search_path = ..., .threads = 2, .parallel_for = pool.parallel_for()});
@@ -13,7 +14,8 @@ namespace inlay {
 
 class ThreadPool {
  public:
-  // threads  at least 1; the cap holds for all oneTBB work of the process, vendor libraries' included
+  // threads  at least 1; the cap holds for all oneTBB work of the process, vendor libraries'
+  // included
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -22,7 +24,8 @@ class ThreadPool {
   int threads() const;
   ParallelFor parallel_for();
 
-  // Calls function(argument) inside the pool, so that oneTBB work of a library called there uses this pool's threads.
+  // Calls function(argument) inside the pool, so that oneTBB work of a library called there uses
+  // this pool's threads.
   void execute(void (*function)(void*), void* argument);
 
  private:

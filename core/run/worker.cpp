@@ -18,12 +18,13 @@
 namespace inlay {
 namespace {
 
-// Ends this process when the other side's is gone, even while a plugin computes or hangs. (PR_SET_PDEATHSIG would also
-// fire when only the thread that started the worker ends.)
+// Ends this process when the other side's is gone, even while a plugin computes or hangs.
+// (PR_SET_PDEATHSIG would also fire when only the thread that started the worker ends.)
 void end_with(int socket) {
   std::thread([socket] {
     pollfd poll_fd{socket, POLLRDHUP, 0};
-    while (::poll(&poll_fd, 1, -1) < 0 || (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0) {
+    while (::poll(&poll_fd, 1, -1) < 0 ||
+           (poll_fd.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0) {
     }
     ::_exit(0);
   }).detach();
@@ -94,9 +95,8 @@ class Worker {
 
   Json measure_plan(const Json& json, const Message& request) {
     const Loaded loaded = load(json.at("plan"), request, 0);
-    const std::vector<Tensor> inputs =
-        random_inputs(loaded.plan, json.at("seed").get<std::uint64_t>(),
-                      max_values_from(json.at("max_values")));
+    const std::vector<Tensor> inputs = random_inputs(
+        loaded.plan, json.at("seed").get<std::uint64_t>(), max_values_from(json.at("max_values")));
     return to_json(measure(*loaded.executor, inputs, measure_options_from(json.at("options"))));
   }
 
@@ -104,9 +104,8 @@ class Worker {
     const Json& plans = json.at("plans");
     const Loaded first = load(plans.at(0), request, 0);
     const Loaded second = load(plans.at(1), request, 1);
-    const std::vector<Tensor> inputs =
-        random_inputs(first.plan, json.at("seed").get<std::uint64_t>(),
-                      max_values_from(json.at("max_values")));
+    const std::vector<Tensor> inputs = random_inputs(
+        first.plan, json.at("seed").get<std::uint64_t>(), max_values_from(json.at("max_values")));
     return to_json(measure_pair(*first.executor, *second.executor, inputs,
                                 pair_options_from(json.at("options"))));
   }
@@ -118,9 +117,8 @@ class Worker {
     const Tolerance tolerance = tolerance_from(json.at("tolerance"));
     Json comparisons = Json::array();
     for (const Json& seed : json.at("seeds")) {
-      const std::vector<Tensor> inputs =
-          random_inputs(loaded[0].plan, seed.get<std::uint64_t>(),
-                        max_values_from(json.at("max_values")));
+      const std::vector<Tensor> inputs = random_inputs(loaded[0].plan, seed.get<std::uint64_t>(),
+                                                       max_values_from(json.at("max_values")));
       const std::vector<Tensor> got = loaded[0].executor->run(inputs);
       const std::vector<Tensor> want = loaded[1].executor->run(inputs);
       std::vector<Tensor> magnitudes;

@@ -1,14 +1,15 @@
-// A process of its own for everything that runs a plugin's code before it is trusted: measuring, checking. A crash or a
-// hang there is a result here.
+// A process of its own for everything that runs a plugin's code before it is trusted: measuring,
+// checking. A crash or a hang there is a result here.
 //
 //   WorkerClient worker({.search_path = host_options.search_path, .threads = 2});
-//   const WorkerResult<Stats> result = worker.measure(plan, weights, {.seed = 1}, std::chrono::seconds(20));
-//   if (const Stats* stats = std::get_if<Stats>(&result)) ...
-//   else reason = describe_failure(result);
+//   const WorkerResult<Stats> result = worker.measure(plan, weights, {.seed = 1},
+//   std::chrono::seconds(20)); if (const Stats* stats = std::get_if<Stats>(&result)) ... else
+//   reason = describe_failure(result);
 //
-// The worker (inlay-worker) is the executor itself, with the same thread pool and the same plugins, so that a measurement
-// means what it will mean in use. It is started by the first request and again after it died; it ends with this object,
-// and with this process however that ends. Not thread-safe: one request at a time.
+// The worker (inlay-worker) is the executor itself, with the same thread pool and the same plugins,
+// so that a measurement means what it will mean in use. It is started by the first request and
+// again after it died; it ends with this object, and with this process however that ends. Not
+// thread-safe: one request at a time.
 #pragma once
 
 #include <chrono>
@@ -45,7 +46,8 @@ template <typename T>
 using WorkerResult = std::variant<T, Declined, Failed, Crashed, Hung>;
 
 // "declined: …", "crashed: signal 11 (Segmentation fault)", "hung"; "" for a result.
-std::string describe_failure(const std::variant<std::monostate, Declined, Failed, Crashed, Hung>& failure);
+std::string describe_failure(
+    const std::variant<std::monostate, Declined, Failed, Crashed, Hung>& failure);
 template <typename T>
 std::string describe_failure(const WorkerResult<T>& result);
 
@@ -95,8 +97,9 @@ class WorkerClient {
   WorkerClient(const WorkerClient&) = delete;
   WorkerClient& operator=(const WorkerClient&) = delete;
 
-  // Requests throw Error{kNotFound} if there is no worker executable and Error{kIo} if it cannot be started or has
-  // another build's protocol. `deadline` covers everything, starting the process included.
+  // Requests throw Error{kNotFound} if there is no worker executable and Error{kIo} if it cannot be
+  // started or has another build's protocol. `deadline` covers everything, starting the process
+  // included.
 
   WorkerResult<Stats> measure(const Plan& plan, const Weights& weights,
                               const MeasureRequest& request, std::chrono::milliseconds deadline);
@@ -106,8 +109,9 @@ class WorkerClient {
                                        const PairRequest& request,
                                        std::chrono::milliseconds deadline);
 
-  // Runs both plans on the same random inputs, which they must have in common, and compares the outputs. `magnitude`:
-  // a plan whose outputs, on the absolute values of the inputs, are the M of compare.h.
+  // Runs both plans on the same random inputs, which they must have in common, and compares the
+  // outputs. `magnitude`: a plan whose outputs, on the absolute values of the inputs, are the M of
+  // compare.h.
   WorkerResult<std::vector<OutputComparison>> check(const PlanView& candidate,
                                                     const PlanView& reference,
                                                     const std::optional<PlanView>& magnitude,

@@ -45,18 +45,15 @@ MeasureOptions measure_options_from(const Json& json) {
 }
 
 Json to_json(const PairStats& stats) {
-  return {{"first", to_json(stats.first)},
-          {"second", to_json(stats.second)},
-          {"log_ratio", bits_json(stats.log_ratio)},
-          {"low", bits_json(stats.log_ratio_low)},
-          {"high", bits_json(stats.log_ratio_high)},
-          {"pairs", stats.pairs}};
+  return {{"first", to_json(stats.first)},           {"second", to_json(stats.second)},
+          {"log_ratio", bits_json(stats.log_ratio)}, {"low", bits_json(stats.log_ratio_low)},
+          {"high", bits_json(stats.log_ratio_high)}, {"pairs", stats.pairs}};
 }
 
 PairStats pair_stats_from(const Json& json) {
-  return {stats_from(json.at("first")),        stats_from(json.at("second")),
-          bits_value(json.at("log_ratio")),    bits_value(json.at("low")),
-          bits_value(json.at("high")),         json.at("pairs").get<int>()};
+  return {stats_from(json.at("first")),     stats_from(json.at("second")),
+          bits_value(json.at("log_ratio")), bits_value(json.at("low")),
+          bits_value(json.at("high")),      json.at("pairs").get<int>()};
 }
 
 Json to_json(const PairOptions& options) {

@@ -1,8 +1,9 @@
 // The worker protocol: what each message's text says. Private to core/run.
 //
-// Request  {"do": hello | measure | measure_pair | check | outputs, …}; hello comes first and carries kProtocol. End: the socket closes.
-// Reply    {"ok": {…}} or {"declined": reason} or {"failed": reason}.
-// Files    measure: weights. measure_pair, check: weights of each plan, in order. outputs: weights, inputs; its reply: outputs.
+// Request  {"do": hello | measure | measure_pair | check | outputs, …}; hello comes first and
+// carries kProtocol. End: the socket closes. Reply    {"ok": {…}} or {"declined": reason} or
+// {"failed": reason}. Files    measure: weights. measure_pair, check: weights of each plan, in
+// order. outputs: weights, inputs; its reply: outputs.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,7 +16,8 @@
 namespace inlay {
 
 inline constexpr int kProtocol = 1;
-inline constexpr int kWorkerSocket = 100;  // the worker's end of the socket; libraries take the low numbers
+inline constexpr int kWorkerSocket =
+    100;  // the worker's end of the socket; libraries take the low numbers
 
 using Json = nlohmann::json;
 

@@ -22,8 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void fail(const std::filesystem::path& executable, int error) {
-  throw Error(Code::kIo, fmt::format("{}: cannot be started: {}", executable.string(),
-                                     std::strerror(error)));
+  throw Error(Code::kIo,
+              fmt::format("{}: cannot be started: {}", executable.string(), std::strerror(error)));
 }
 
 class FileActions {
@@ -103,9 +103,9 @@ std::filesystem::path find_worker() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
   const std::filesystem::path worker = program.parent_path() / "inlay-worker";
   if (!std::filesystem::exists(worker, code)) {
-    throw Error(Code::kNotFound,
-                fmt::format("{}: the worker is missing; INLAY_WORKER_PATH names another",
-                            worker.string()));
+    throw Error(
+        Code::kNotFound,
+        fmt::format("{}: the worker is missing; INLAY_WORKER_PATH names another", worker.string()));
   }
   return worker;
 }

@@ -14,7 +14,7 @@
 namespace inlay {
 
 struct ExitState {
-  int signal = 0;       // 0 if it exited
+  int signal = 0;  // 0 if it exited
   int exit_status = 0;
 };
 
@@ -22,14 +22,15 @@ class WorkerProcess {
  public:
   // throws  Error{kIo} if it cannot be started
   WorkerProcess(const std::filesystem::path& executable, bool show_output);
-  ~WorkerProcess();  // closes the socket, which ends a worker that waits for a request; kills one that does not end
+  ~WorkerProcess();  // closes the socket, which ends a worker that waits for a request; kills one
+                     // that does not end
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   int socket() const { return socket_.get(); }
   pid_t pid() const { return pid_; }
 
-  void kill();       // and waits
+  void kill();  // and waits
   // For a worker that closed its end: how it ended. One that lingers is killed.
   ExitState wait();
 

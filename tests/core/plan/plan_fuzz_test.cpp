@@ -1,4 +1,5 @@
-// Damaged plans: whatever the bytes, parse_plan refuses with kCorrupt or returns a plan that it accepts again.
+// Damaged plans: whatever the bytes, parse_plan refuses with kCorrupt or returns a plan that it
+// accepts again.
 #include <gtest/gtest.h>
 
 #include "core/base/rng.h"
@@ -47,8 +48,17 @@ TEST(PlanFuzz, SurvivesTruncation) {
 // Stays JSON, so that the checks behind the parser are reached.
 TEST(PlanFuzz, SurvivesOtherNumbersAndWords) {
   const std::string good = to_text(sample_plan());
-  const std::vector<std::string> numbers = {"-1", "0", "1", "2", "7", "63", "64", "4294967296",
-                                            "9223372036854775807", "18446744073709551615", "1e30"};
+  const std::vector<std::string> numbers = {"-1",
+                                            "0",
+                                            "1",
+                                            "2",
+                                            "7",
+                                            "63",
+                                            "64",
+                                            "4294967296",
+                                            "9223372036854775807",
+                                            "18446744073709551615",
+                                            "1e30"};
   Rng rng(2);
   int accepted = 0;
   for (int trial = 0; trial < kTrials; ++trial) {

@@ -46,8 +46,9 @@ TEST(PlanText, IsTheSameForEqualPlans) {
 
 TEST(PlanText, KeepsShortThingsOnOneLine) {
   const std::string text = to_text(sample_plan());
-  EXPECT_NE(text.find("\n    {\"kind\":\"convert\",\"inputs\":[1],\"outputs\":[3],\"nodes\":[]},\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("\n    {\"kind\":\"convert\",\"inputs\":[1],\"outputs\":[3],\"nodes\":[]},\n"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("[\"alpha\",{\"float\":0.1}]"), std::string::npos) << text;
 }
@@ -63,8 +64,7 @@ TEST(PlanText, RefusesWhatIsNoPlan) {
   EXPECT_NE(refusal("").find("not JSON"), std::string::npos);
   EXPECT_NE(refusal("{").find("not JSON"), std::string::npos);
   EXPECT_EQ(refusal("[]"), "m.plan: format: expected \"inlay plan 1\"");
-  EXPECT_EQ(refusal("{\"format\": \"inlay plan 2\"}"),
-            "m.plan: format: expected \"inlay plan 1\"");
+  EXPECT_EQ(refusal("{\"format\": \"inlay plan 2\"}"), "m.plan: format: expected \"inlay plan 1\"");
 }
 
 TEST(PlanText, RefusesMissingAndUnknownKeys) {
@@ -87,7 +87,8 @@ TEST(PlanText, RefusesDeepNesting) {
 TEST(PlanText, RefusesNumbersOutOfRange) {
   for (const char* number : {"-1", "1e3", "1.5", "9223372036854775808", "99999999999999999999",
                              "1e999", "null", "\"512\"", "true"}) {
-    const std::string text = replaced("\"arena_bytes\": 512", "\"arena_bytes\": " + std::string(number));
+    const std::string text =
+        replaced("\"arena_bytes\": 512", "\"arena_bytes\": " + std::string(number));
     EXPECT_NE(refusal(text), "accepted") << number;
   }
 }
@@ -160,9 +161,12 @@ TEST(PlanText, RefusesStepsThatDoNotFitTheirRegion) {
             "m.plan: steps[0].inputs[0]: the region expects f32[4x32] ab, found f32[32x16] ab");
   EXPECT_EQ(refusal_after([](Plan& p) { p.steps[0].inputs = {}; }),
             "m.plan: steps[0].inputs: the region has 1, found 0");
-  EXPECT_EQ(refusal_after([](Plan& p) { p.steps[0].constants = {}; }),
-            "m.plan: steps[0].constants: expected one for each constant of the region without bytes");
-  EXPECT_EQ(refusal_after([](Plan& p) { p.steps[0].constants = {0, 0}; }),
+  EXPECT_EQ(
+      refusal_after([](Plan& p) { p.steps[0].constants = {}; }),
+      "m.plan: steps[0].constants: expected one for each constant of the region without bytes");
+  EXPECT_EQ(refusal_after([](Plan& p) {
+              p.steps[0].constants = {0, 0};
+            }),
             "m.plan: steps[0].constants: expected 1, found 2");
 }
 

@@ -30,26 +30,27 @@ PlanValue value(const std::string& name, Shape shape, Storage storage) {
 Region sample_region() {
   Region region;
   region.pattern = "matmul_relu_pow";
-  region.values = {variable("x", "A", {4, 32}), constant("w", "B", {32, 16}),
+  region.values = {variable("x", "A", {4, 32}),      constant("w", "B", {32, 16}),
                    variable("product", "", {4, 16}), variable("positive", "", {4, 16}),
-                   constant("two", "", {}), variable("y", "out", {4, 16})};
+                   constant("two", "", {}),          variable("y", "out", {4, 16})};
   region.values[4].constant = Tensor::from<float>({}, {2});
-  region.nodes = {{"mm", "", "MatMul", {0, 1}, {2}, {}},
-                  {"relu", "", "Relu", {2}, {3}, {}},
-                  {"pow",
-                   "test",
-                   "Pow",
-                   {3, 4, -1},
-                   {5, -1},
-                   {{"alpha", 0.1f},
-                    {"axes", std::vector<std::int64_t>{-1, std::numeric_limits<std::int64_t>::max()}},
-                    {"bound", std::numeric_limits<float>::infinity()},
-                    {"bytes", std::string("\xff\x00\x01", 3)},
-                    {"mode", std::string("a \"quoted\" π")},
-                    {"names", std::vector<std::string>{"", "\xfe"}},
-                    {"scales", std::vector<float>{1.5f, -0.25f, 1e-40f}},
-                    {"table", Tensor::from<std::int64_t>({2}, {7, -7})},
-                    {"to", std::int64_t{1}}}}};
+  region.nodes = {
+      {"mm", "", "MatMul", {0, 1}, {2}, {}},
+      {"relu", "", "Relu", {2}, {3}, {}},
+      {"pow",
+       "test",
+       "Pow",
+       {3, 4, -1},
+       {5, -1},
+       {{"alpha", 0.1f},
+        {"axes", std::vector<std::int64_t>{-1, std::numeric_limits<std::int64_t>::max()}},
+        {"bound", std::numeric_limits<float>::infinity()},
+        {"bytes", std::string("\xff\x00\x01", 3)},
+        {"mode", std::string("a \"quoted\" π")},
+        {"names", std::vector<std::string>{"", "\xfe"}},
+        {"scales", std::vector<float>{1.5f, -0.25f, 1e-40f}},
+        {"table", Tensor::from<std::int64_t>({2}, {7, -7})},
+        {"to", std::int64_t{1}}}}};
   region.inputs = {0};
   region.outputs = {5};
   return region;
@@ -63,10 +64,11 @@ Plan sample_plan() {
   plan.plugins = {{"acme", "1.0", "abc123", "cpu", "x86 avx2"}};
   plan.constants = {{"w", {DType::kF32, {32, 16}}, {1, 2}, 64, 2048}};
   plan.regions = {sample_region()};
-  plan.values = {value("x", {4, 32}, Storage::kInput), value("y", {4, 16}, Storage::kTemporary),
-                 value("flat", {64}, Storage::kView), value("blocked", {4, 16}, Storage::kTemporary),
-                 value("out", {4, 16}, Storage::kOutput), value("copy", {64}, Storage::kOutput),
-                 value("w", {32, 16}, Storage::kConstant)};
+  plan.values = {
+      value("x", {4, 32}, Storage::kInput),    value("y", {4, 16}, Storage::kTemporary),
+      value("flat", {64}, Storage::kView),     value("blocked", {4, 16}, Storage::kTemporary),
+      value("out", {4, 16}, Storage::kOutput), value("copy", {64}, Storage::kOutput),
+      value("w", {32, 16}, Storage::kConstant)};
   plan.values[2].view_of = 1;
   plan.values[3].layout = *parse_layout("aB8b");
   plan.values[3].offset_bytes = 256;

@@ -78,14 +78,17 @@ TEST(Compare, AccumNeedsAMagnitude) {
 
 TEST(Compare, ReducedAndEndToEndAreRelativeToTheLargest) {
   const Tensor want = floats({100, 0, kInf});
-  EXPECT_TRUE(compare(want, floats({100, 0.99f, kInf}), parse_tolerance("reduced:1e-2")).is_equal());
-  EXPECT_FALSE(compare(want, floats({100, 1.01f, kInf}), parse_tolerance("reduced:1e-2")).is_equal());
+  EXPECT_TRUE(
+      compare(want, floats({100, 0.99f, kInf}), parse_tolerance("reduced:1e-2")).is_equal());
+  EXPECT_FALSE(
+      compare(want, floats({100, 1.01f, kInf}), parse_tolerance("reduced:1e-2")).is_equal());
   EXPECT_TRUE(compare(want, floats({100.09f, 0, kInf}), parse_tolerance("end_to_end")).is_equal());
   EXPECT_FALSE(compare(want, floats({100.11f, 0, kInf}), parse_tolerance("end_to_end")).is_equal());
 }
 
 TEST(Compare, MatchesNanWithNanAndInfinityWithItsSign) {
-  for (const char* tolerance : {"exact", "elementwise", "transcendental", "reduced:0.5", "end_to_end"}) {
+  for (const char* tolerance :
+       {"exact", "elementwise", "transcendental", "reduced:0.5", "end_to_end"}) {
     EXPECT_TRUE(equal(kNan, -kNan, tolerance));
     EXPECT_TRUE(equal(kInf, kInf, tolerance));
     EXPECT_FALSE(equal(kInf, -kInf, tolerance));
@@ -105,7 +108,8 @@ TEST(Compare, TellsLargeIntegersApart) {
 }
 
 TEST(Compare, ReportsFirstAndWorst) {
-  const Comparison c = compare(floats({1, 2, 3, 4}), floats({1, 2.5f, 3, 9}), parse_tolerance("exact"));
+  const Comparison c =
+      compare(floats({1, 2, 3, 4}), floats({1, 2.5f, 3, 9}), parse_tolerance("exact"));
   EXPECT_EQ(c.count, 4);
   EXPECT_EQ(c.failures, 2);
   EXPECT_EQ(c.first, (Deviation{1, 2.5, 2, 0}));

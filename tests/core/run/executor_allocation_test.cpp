@@ -57,8 +57,8 @@ TEST(ExecutorAllocation, CountsAllocations) {
 
 TEST(ExecutorAllocation, RunsAllocateNothing) { EXPECT_EQ(allocations_when_warm(1), 0); }
 
-// oneTBB may still grow a task pool now and then when threads take tasks from each other; what would be an allocation of
-// ours happens in each of the 100 runs.
+// oneTBB may still grow a task pool now and then when threads take tasks from each other; what
+// would be an allocation of ours happens in each of the 100 runs.
 TEST(ExecutorAllocation, RunsOnSeveralThreadsAllocateNothingOfOurs) {
   EXPECT_LT(allocations_when_warm(2), 100);
 }

@@ -25,7 +25,8 @@ class MeasureTest : public testing::Test {
 
 TEST_F(MeasureTest, SeesTheTimeAStepTakes) {
   // The operator sleeps for 20 ms, and a sleep is never shorter than asked for.
-  const Stats stats = measure_op("Slow", {.min_samples = 3, .max_seconds = 10, .target_relative_ci = 10});
+  const Stats stats =
+      measure_op("Slow", {.min_samples = 3, .max_seconds = 10, .target_relative_ci = 10});
   EXPECT_GE(stats.low_ns, 20e6);
   EXPECT_LE(stats.low_ns, stats.median_ns);
   EXPECT_LE(stats.median_ns, stats.high_ns);
@@ -41,9 +42,10 @@ TEST_F(MeasureTest, StopsWhenTheTimeIsSpent) {
 }
 
 TEST_F(MeasureTest, TakesAtLeastTheSamplesAskedFor) {
-  EXPECT_GE(measure_op("Increment", {.min_samples = 50, .max_seconds = 10, .target_relative_ci = 10})
-                .samples,
-            50);
+  EXPECT_GE(
+      measure_op("Increment", {.min_samples = 50, .max_seconds = 10, .target_relative_ci = 10})
+          .samples,
+      50);
 }
 
 TEST(Stats, BoundTheMedianByOrderStatistics) {

@@ -16,14 +16,17 @@ class MessageTest : public testing::Test {
     left_ = Descriptor(ends[0]);
     right_ = Descriptor(ends[1]);
   }
-  static Deadline soon() { return std::chrono::steady_clock::now() + std::chrono::milliseconds(20); }
+  static Deadline soon() {
+    return std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  }
 
   Descriptor left_;
   Descriptor right_;
 };
 
 TEST_F(MessageTest, ArrivesWithItsFiles) {
-  const std::vector<Tensor> tensors = {Tensor::from<float>({3}, {1, 2, 3}), Tensor::from<float>({0}, {}),
+  const std::vector<Tensor> tensors = {Tensor::from<float>({3}, {1, 2, 3}),
+                                       Tensor::from<float>({0}, {}),
                                        Tensor::from<std::int64_t>({}, {4})};
   Message sent{"hello", {}};
   sent.files.push_back(to_memory_file(tensors));
@@ -33,8 +36,9 @@ TEST_F(MessageTest, ArrivesWithItsFiles) {
   ASSERT_EQ(receive_message(right_.get(), &got, std::nullopt), Received::kMessage);
   EXPECT_EQ(got.text, "hello");
   ASSERT_EQ(got.files.size(), 1u);
-  EXPECT_EQ(from_memory_file(got.files[0], {tensors[0].type(), tensors[1].type(), tensors[2].type()}),
-            tensors);
+  EXPECT_EQ(
+      from_memory_file(got.files[0], {tensors[0].type(), tensors[1].type(), tensors[2].type()}),
+      tensors);
   ASSERT_EQ(receive_message(right_.get(), &got, std::nullopt), Received::kMessage);
   EXPECT_EQ(got.text, "");
   EXPECT_TRUE(got.files.empty());

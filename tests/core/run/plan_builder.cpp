@@ -12,16 +12,16 @@ PlanBuilder::PlanBuilder(PluginHost& host) {
   plan_.model = "built";
   plan_.model_hash = "0";
   plan_.threads = host.threads();
-  plan_.plugins = {{"runner", record.manifest.version, record.build_id, device->name(),
-                    device->fingerprint()}};
+  plan_.plugins = {
+      {"runner", record.manifest.version, record.build_id, device->name(), device->fingerprint()}};
 }
 
 int PlanBuilder::add(const std::string& name, Shape shape, const std::string& layout,
                      Storage storage) {
   PlanValue value;
   value.name = name;
-  value.layout = layout.empty() ? Layout::dense(static_cast<int>(shape.size()))
-                                : parse_layout(layout).value();
+  value.layout =
+      layout.empty() ? Layout::dense(static_cast<int>(shape.size())) : parse_layout(layout).value();
   value.type = {DType::kF32, std::move(shape)};
   value.storage = storage;
   if (storage == Storage::kTemporary) {
@@ -63,8 +63,8 @@ void PlanBuilder::run(const std::string& op, const std::vector<int>& inputs, int
                       const std::optional<Tensor>& weight) {
   Region region;
   region.pattern = "runner";
-  PlanStep step{StepKind::kRun, 0, static_cast<int>(plan_.regions.size()), inputs, {output}, {},
-                {op}};
+  PlanStep step{
+      StepKind::kRun, 0, static_cast<int>(plan_.regions.size()), inputs, {output}, {}, {op}};
   RegionNode node{"n", "test", op, {}, {}, {}};
   const auto add_value = [&](int v) {
     const PlanValue& value = plan_.values[static_cast<std::size_t>(v)];

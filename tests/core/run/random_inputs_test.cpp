@@ -14,9 +14,8 @@ Plan plan_of(const std::vector<TensorType>& types) {
   Plan plan;
   for (const TensorType& type : types) {
     plan.inputs.push_back(static_cast<int>(plan.values.size()));
-    plan.values.push_back({.name = "x",
-                           .type = type,
-                           .layout = Layout::dense(static_cast<int>(type.shape.size()))});
+    plan.values.push_back(
+        {.name = "x", .type = type, .layout = Layout::dense(static_cast<int>(type.shape.size()))});
   }
   return plan;
 }
@@ -50,7 +49,8 @@ TEST(RandomInputs, KeepIntegersWithinTheirBound) {
   const Plan plan = plan_of({{DType::kI64, {1000}}, {DType::kI8, {1000}}, {DType::kI32, {1000}}});
   const auto inputs = random_inputs(plan, 1, {{0, 4}, {1, 1000}});
   const auto ids = inputs[0].as<std::int64_t>();
-  EXPECT_EQ(std::set<std::int64_t>(ids.begin(), ids.end()), (std::set<std::int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(std::set<std::int64_t>(ids.begin(), ids.end()),
+            (std::set<std::int64_t>{0, 1, 2, 3, 4}));
   for (const std::int8_t v : inputs[1].as<std::int8_t>()) EXPECT_GE(v, 0);
   const auto bits = inputs[2].as<std::int32_t>();
   EXPECT_EQ(std::set<std::int32_t>(bits.begin(), bits.end()), (std::set<std::int32_t>{0, 1}));

@@ -18,8 +18,7 @@ namespace {
 template <typename Function>
 void for_each_index(const ParallelFor& parallel_for, std::int64_t count, const Function& function) {
   parallel_for(
-      count,
-      [](void* argument, std::int64_t i) { (*static_cast<const Function*>(argument))(i); },
+      count, [](void* argument, std::int64_t i) { (*static_cast<const Function*>(argument))(i); },
       const_cast<Function*>(&function));
 }
 
@@ -28,7 +27,8 @@ TEST(ThreadPool, CallsTheBodyOncePerIndex) {
   const ParallelFor parallel_for = pool.parallel_for();
   for (const std::int64_t count : {0, 1, 2, 3, 1000}) {
     std::vector<std::atomic<int>> calls(static_cast<std::size_t>(count));
-    for_each_index(parallel_for, count, [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
+    for_each_index(parallel_for, count,
+                   [&](std::int64_t i) { ++calls[static_cast<std::size_t>(i)]; });
     for (const auto& c : calls) EXPECT_EQ(c, 1);
   }
 }

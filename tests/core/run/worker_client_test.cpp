@@ -25,7 +25,8 @@ class WorkerClientTest : public testing::Test {
     builder.run(op, {x}, builder.output("y", {64}));
     return builder;
   }
-  WorkerResult<Stats> measure(const std::string& op, std::chrono::milliseconds deadline = kPatience) {
+  WorkerResult<Stats> measure(const std::string& op,
+                              std::chrono::milliseconds deadline = kPatience) {
     const PlanBuilder builder = one_step(op);
     return worker_.measure(builder.plan(), builder.weights(),
                            {.options = {.min_samples = 5, .max_seconds = 0.05}}, deadline);
@@ -34,8 +35,8 @@ class WorkerClientTest : public testing::Test {
   NullLog log_;
   PluginHost host_{log_,
                    {.search_path = runner_path(), .exclude = {}, .threads = 1, .parallel_for = {}}};
-  WorkerClient worker_{{.search_path = runner_path(),
-                        .executable = INLAY_BINARY_DIR "/bin/inlay-worker"}};
+  WorkerClient worker_{
+      {.search_path = runner_path(), .executable = INLAY_BINARY_DIR "/bin/inlay-worker"}};
 };
 
 TEST_F(WorkerClientTest, Measures) {
@@ -113,7 +114,8 @@ TEST_F(WorkerClientTest, ReturnsOutputs) {
   const Tensor weight = Tensor::from<float>({128}, std::vector<float>(128, 3));
   builder.run("Scale", {x}, builder.output("y", {128}), weight);
   const Tensor input = Tensor::from<float>({128}, std::vector<float>(128, 2));
-  const auto result = worker_.outputs(builder.plan(), builder.weights(), std::vector{input}, kPatience);
+  const auto result =
+      worker_.outputs(builder.plan(), builder.weights(), std::vector{input}, kPatience);
   using Outputs = std::vector<Tensor>;
   ASSERT_TRUE(std::holds_alternative<Outputs>(result)) << describe_failure(result);
   EXPECT_EQ(std::get<Outputs>(result),
@@ -161,9 +163,9 @@ TEST_F(WorkerClientTest, SaysThatTheWorkerIsMissing) {
   WorkerClient missing({.search_path = runner_path(), .executable = "/no/such/worker"});
   const PlanBuilder builder = one_step("Increment");
   EXPECT_THROW(missing.measure(builder.plan(), builder.weights(), {}, kPatience), Error);
-  EXPECT_THROW(WorkerClient({.search_path = {}}).measure(builder.plan(), builder.weights(), {},
-                                                         kPatience),
-               Error);  // no inlay-worker beside this test
+  EXPECT_THROW(
+      WorkerClient({.search_path = {}}).measure(builder.plan(), builder.weights(), {}, kPatience),
+      Error);  // no inlay-worker beside this test
 }
 
 TEST_F(WorkerClientTest, SaysWhatIsWrongWithAProgramThatIsNoWorker) {
@@ -183,8 +185,8 @@ TEST_F(WorkerClientTest, DiesWithItsParentEvenWhenItHangs) {
   const PlanBuilder harmless = one_step("Same");
   const pid_t parent = ::fork();
   if (parent == 0) {
-    WorkerClient client({.search_path = runner_path(),
-                         .executable = INLAY_BINARY_DIR "/bin/inlay-worker"});
+    WorkerClient client(
+        {.search_path = runner_path(), .executable = INLAY_BINARY_DIR "/bin/inlay-worker"});
     client.measure(harmless.plan(), harmless.weights(), {}, kPatience);
     const int pid = client.pid();
     if (::write(ends[1], &pid, sizeof pid) != sizeof pid) std::_Exit(1);

@@ -1,4 +1,5 @@
-// A plugin whose operators do what a test of the executor or of the worker asks for, the worst included.
+// A plugin whose operators do what a test of the executor or of the worker asks for, the worst
+// included.
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
