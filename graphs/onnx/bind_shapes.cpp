@@ -36,8 +36,9 @@ const onnx::TypeProto::Tensor& tensor_type(const onnx::ValueInfoProto& input) {
 std::string declared(const onnx::TensorShapeProto& shape) {
   std::vector<std::string> dims;
   for (const Dimension& dim : shape.dim()) {
-    dims.push_back(is_fixed(dim) ? std::to_string(dim.dim_value())
-                   : !has_symbol(dim) ? "?" : dim.dim_param());
+    dims.push_back(is_fixed(dim)      ? std::to_string(dim.dim_value())
+                   : !has_symbol(dim) ? "?"
+                                      : dim.dim_param());
   }
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
@@ -49,8 +50,9 @@ void bind_input(const onnx::ValueInfoProto& input, const Shape& given, Bindings&
   if (!type.has_shape()) return;
   const auto& shape = type.shape();
   const auto mismatch = [&] {
-    return Error(Code::kInvalidArgument, fmt::format("input '{}': the file declares {}, the shape given is {}",
-                                                     input.name(), declared(shape), to_string(given)));
+    return Error(Code::kInvalidArgument,
+                 fmt::format("input '{}': the file declares {}, the shape given is {}",
+                             input.name(), declared(shape), to_string(given)));
   };
   if (static_cast<std::size_t>(shape.dim_size()) != given.size()) throw mismatch();
   for (int i = 0; i < shape.dim_size(); ++i) {
@@ -60,9 +62,10 @@ void bind_input(const onnx::ValueInfoProto& input, const Shape& given, Bindings&
     if (is_fixed(dim) || !has_symbol(dim)) continue;
     const auto [it, is_new] = bindings.emplace(dim.dim_param(), Binding{size, input.name()});
     if (!is_new && it->second.size != size) {
-      throw Error(Code::kInvalidArgument,
-                  fmt::format("dimension '{}' is {} in input '{}' and {} in input '{}'", dim.dim_param(),
-                              it->second.size, it->second.input, size, input.name()));
+      throw Error(
+          Code::kInvalidArgument,
+          fmt::format("dimension '{}' is {} in input '{}' and {} in input '{}'", dim.dim_param(),
+                      it->second.size, it->second.input, size, input.name()));
     }
   }
 }
@@ -84,8 +87,9 @@ std::string suggestion(const onnx::TensorShapeProto& shape, const Bindings& bind
 Shape resolve(const onnx::ValueInfoProto& input, const Bindings& bindings) {
   const auto& type = tensor_type(input);
   if (!type.has_shape()) {
-    throw Error(Code::kInvalidArgument,
-                fmt::format("input '{0}' has no shape in the file: give --shape {0}=…", input.name()));
+    throw Error(
+        Code::kInvalidArgument,
+        fmt::format("input '{0}' has no shape in the file: give --shape {0}=…", input.name()));
   }
   Shape shape;
   for (int i = 0; i < type.shape().dim_size(); ++i) {
@@ -98,9 +102,10 @@ Shape resolve(const onnx::ValueInfoProto& input, const Bindings& bindings) {
     } else {
       const std::string name =
           !has_symbol(dim) ? std::to_string(i) : fmt::format("'{}'", dim.dim_param());
-      throw Error(Code::kInvalidArgument,
-                  fmt::format("input '{}': dimension {} is symbolic: give --shape {}={}", input.name(),
-                              name, input.name(), suggestion(type.shape(), bindings)));
+      throw Error(
+          Code::kInvalidArgument,
+          fmt::format("input '{}': dimension {} is symbolic: give --shape {}={}", input.name(),
+                      name, input.name(), suggestion(type.shape(), bindings)));
     }
   }
   return shape;
@@ -115,8 +120,8 @@ std::vector<NamedType> bind_shapes(const std::vector<const onnx::ValueInfoProto*
     if (std::none_of(inputs.begin(), inputs.end(), has_name)) {
       std::vector<std::string> names;
       for (const auto* input : inputs) names.push_back("'" + input->name() + "'");
-      throw Error(Code::kInvalidArgument, fmt::format("there is no input '{}'; the inputs are {}", name,
-                                                      fmt::join(names, ", ")));
+      throw Error(Code::kInvalidArgument, fmt::format("there is no input '{}'; the inputs are {}",
+                                                      name, fmt::join(names, ", ")));
     }
   }
   Bindings bindings;
@@ -128,10 +133,10 @@ std::vector<NamedType> bind_shapes(const std::vector<const onnx::ValueInfoProto*
   std::vector<NamedType> types;
   for (const auto* input : inputs) {
     const auto it = shapes.find(input->name());
-    const DType dtype = dtype_of_proto(tensor_type(*input).elem_type(),
-                                       fmt::format("input '{}'", input->name()));
-    types.push_back({input->name(),
-                     {dtype, it != shapes.end() ? it->second : resolve(*input, bindings)}});
+    const DType dtype =
+        dtype_of_proto(tensor_type(*input).elem_type(), fmt::format("input '{}'", input->name()));
+    types.push_back(
+        {input->name(), {dtype, it != shapes.end() ? it->second : resolve(*input, bindings)}});
     dense_bytes(types.back().second);
   }
   return types;

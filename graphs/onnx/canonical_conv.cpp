@@ -44,7 +44,8 @@ Window read_window(Operator& op, std::size_t spatial, Ints kernel) {
   return window;
 }
 
-// ceil_mode makes no difference to SAME: its output size is the input's over the stride, rounded up, either way.
+// ceil_mode makes no difference to SAME: its output size is the input's over the stride, rounded
+// up, either way.
 void resolve_auto_pad(Operator& op, Window& window, const Shape& x) {
   const std::size_t spatial = window.kernel.size();
   if (window.auto_pad == "NOTSET" || window.auto_pad.empty()) return;
@@ -93,8 +94,8 @@ Values convolution(Operator& op, int weight) {
 Values conv(Operator& op) { return convolution(op, 1); }
 Values qlinear_conv(Operator& op) { return convolution(op, 3); }
 
-// ONNX ConvTranspose: an output_shape, or SAME with output = input * stride, determines the total padding; what cannot
-// be reached by cropping is added as output_padding.
+// ONNX ConvTranspose: an output_shape, or SAME with output = input * stride, determines the total
+// padding; what cannot be reached by cropping is added as output_padding.
 Values conv_transpose(Operator& op) {
   const Ints kernel = kernel_of_weight(op, 1);
   const std::size_t spatial = kernel.size();
@@ -130,8 +131,9 @@ Values conv_transpose(Operator& op) {
 
 Values pool(Operator& op) {
   if (op.rank(0) < 3) {
-    throw op.error(Code::kShapeMismatch, fmt::format("expected an input of rank 3 or more, found {}",
-                                                     to_string(op.type(0))));
+    throw op.error(
+        Code::kShapeMismatch,
+        fmt::format("expected an input of rank 3 or more, found {}", to_string(op.type(0))));
   }
   Window window = read_window(op, static_cast<std::size_t>(op.rank(0)) - 2, {});
   resolve_auto_pad(op, window, op.shape(0));

@@ -11,8 +11,8 @@ namespace {
 // Operators whose ONNX form is the canonical one, defaults apart.
 Values same(Operator& op) { return op.emit_same(op.inputs()); }
 
-// Up to opset 6 the second operand was aligned by attributes: with `broadcast`, its dimensions start at `axis` of the
-// first one's. As of 7 trailing dimensions match, so ones are appended.
+// Up to opset 6 the second operand was aligned by attributes: with `broadcast`, its dimensions
+// start at `axis` of the first one's. As of 7 trailing dimensions match, so ones are appended.
 Values binary(Operator& op) {
   ValueId b = op.input(1);
   if (op.opset() < 7 && op.get_int("broadcast", 0) != 0 && op.has_attribute("axis")) {
@@ -70,7 +70,8 @@ Values clip(Operator& op) {
     }
     const double value = bound == nullptr ? 0.0 : to_doubles(*bound)[0];
     const float narrow = static_cast<float>(value);
-    is_held = is_held && bound != nullptr && (std::isnan(value) || static_cast<double>(narrow) == value);
+    is_held =
+        is_held && bound != nullptr && (std::isnan(value) || static_cast<double>(narrow) == value);
     bounds.emplace(names[i - 1], narrow);
   }
   if (bounds.empty()) return op.identity(op.input(0));
@@ -88,8 +89,9 @@ DType target_dtype(Operator& op, std::int64_t number) {
 
 Values cast_to(Operator& op, DType dtype) {
   if (op.type(0).dtype == dtype) return op.identity(op.input(0));
-  return {op.emit("Cast", {op.input(0)}, {{"to", static_cast<std::int64_t>(dtype)},
-                                          {"saturate", op.get_int("saturate", 1)}})};
+  return {
+      op.emit("Cast", {op.input(0)},
+              {{"to", static_cast<std::int64_t>(dtype)}, {"saturate", op.get_int("saturate", 1)}})};
 }
 
 Values cast(Operator& op) { return cast_to(op, target_dtype(op, op.get_int("to", 0))); }
@@ -121,49 +123,87 @@ Values bit_shift(Operator& op) {
 Values gelu(Operator& op) {
   const std::string approximate = op.get_string("approximate", "none");
   if (approximate != "none" && approximate != "tanh") {
-    throw op.error(Code::kCorrupt, fmt::format("approximate '{}' is not none or tanh", approximate));
+    throw op.error(Code::kCorrupt,
+                   fmt::format("approximate '{}' is not none or tanh", approximate));
   }
   return op.emit_same({op.input(0)});
 }
 
 constexpr CanonicalEntry kEntries[] = {
-    {"Relu", same},           {"Sigmoid", same},
-    {"Tanh", same},           {"Erf", same},
-    {"Sqrt", same},           {"Exp", same},
-    {"Log", same},            {"Neg", same},
-    {"Abs", same},            {"Floor", same},
-    {"Ceil", same},           {"Round", same},
-    {"Sign", same},           {"Reciprocal", same},
-    {"Sin", same},            {"Cos", same},
-    {"Tan", same},            {"Asin", same},
-    {"Acos", same},           {"Atan", same},
-    {"Sinh", same},           {"Cosh", same},
-    {"Asinh", same},          {"Acosh", same},
-    {"Atanh", same},          {"Softplus", same},
-    {"Softsign", same},       {"HardSwish", same},
-    {"Mish", same},           {"Not", same},
-    {"BitwiseNot", same},     {"IsNaN", same},
-    {"Elu", same},            {"Celu", same},
-    {"LeakyRelu", same},      {"ThresholdedRelu", same},
-    {"Selu", same},           {"HardSigmoid", same},
-    {"Gelu", gelu},           {"Swish", same},
-    {"Shrink", same},         {"IsInf", same},
-    {"Clip", clip},           {"PRelu", prelu},
-    {"Add", binary},          {"Sub", binary},
-    {"Mul", binary},          {"Div", binary},
-    {"Pow", binary},          {"And", binary},
-    {"Or", binary},           {"Xor", binary},
-    {"Equal", binary},        {"Less", binary},
-    {"LessOrEqual", binary},  {"Greater", binary},
-    {"GreaterOrEqual", binary}, {"BitwiseAnd", binary},
-    {"BitwiseOr", binary},    {"BitwiseXor", binary},
-    {"Mod", binary},          {"BitShift", bit_shift},
-    {"Where", same},          {"Sum", sum},
-    {"Max", maximum},         {"Min", minimum},
-    {"Mean", mean},           {"Cast", cast},
-    {"CastLike", cast_like},  {"Identity", identity},
-    {"Dropout", dropout},     {"Gemm", same},
-    {"MatMul", same},         {"Einsum", same},
+    {"Relu", same},
+    {"Sigmoid", same},
+    {"Tanh", same},
+    {"Erf", same},
+    {"Sqrt", same},
+    {"Exp", same},
+    {"Log", same},
+    {"Neg", same},
+    {"Abs", same},
+    {"Floor", same},
+    {"Ceil", same},
+    {"Round", same},
+    {"Sign", same},
+    {"Reciprocal", same},
+    {"Sin", same},
+    {"Cos", same},
+    {"Tan", same},
+    {"Asin", same},
+    {"Acos", same},
+    {"Atan", same},
+    {"Sinh", same},
+    {"Cosh", same},
+    {"Asinh", same},
+    {"Acosh", same},
+    {"Atanh", same},
+    {"Softplus", same},
+    {"Softsign", same},
+    {"HardSwish", same},
+    {"Mish", same},
+    {"Not", same},
+    {"BitwiseNot", same},
+    {"IsNaN", same},
+    {"Elu", same},
+    {"Celu", same},
+    {"LeakyRelu", same},
+    {"ThresholdedRelu", same},
+    {"Selu", same},
+    {"HardSigmoid", same},
+    {"Gelu", gelu},
+    {"Swish", same},
+    {"Shrink", same},
+    {"IsInf", same},
+    {"Clip", clip},
+    {"PRelu", prelu},
+    {"Add", binary},
+    {"Sub", binary},
+    {"Mul", binary},
+    {"Div", binary},
+    {"Pow", binary},
+    {"And", binary},
+    {"Or", binary},
+    {"Xor", binary},
+    {"Equal", binary},
+    {"Less", binary},
+    {"LessOrEqual", binary},
+    {"Greater", binary},
+    {"GreaterOrEqual", binary},
+    {"BitwiseAnd", binary},
+    {"BitwiseOr", binary},
+    {"BitwiseXor", binary},
+    {"Mod", binary},
+    {"BitShift", bit_shift},
+    {"Where", same},
+    {"Sum", sum},
+    {"Max", maximum},
+    {"Min", minimum},
+    {"Mean", mean},
+    {"Cast", cast},
+    {"CastLike", cast_like},
+    {"Identity", identity},
+    {"Dropout", dropout},
+    {"Gemm", same},
+    {"MatMul", same},
+    {"Einsum", same},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Operators whose result follows from shapes and constants alone. They are computed here and never enter a graph.
+// Operators whose result follows from shapes and constants alone. They are computed here and never
+// enter a graph.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +30,8 @@ Values result(Operator& op, Tensor tensor) {
 Values constant(Operator& op) {
   const Attributes& attributes = op.attributes();
   if (const auto it = attributes.find("value"); it != attributes.end()) {
-    if (const Tensor* tensor = std::get_if<Tensor>(&it->second)) return {op.constant_value(*tensor)};
+    if (const Tensor* tensor = std::get_if<Tensor>(&it->second))
+      return {op.constant_value(*tensor)};
   }
   if (op.has_attribute("value_float")) {
     return {op.constant_value(Tensor::from<float>({}, {op.get_float("value_float", 0)}))};
@@ -39,8 +41,8 @@ Values constant(Operator& op) {
   }
   if (op.has_attribute("value_floats")) {
     const Floats values = op.get_floats("value_floats");
-    return {op.constant_value(
-        Tensor::from<float>({static_cast<std::int64_t>(values.size())}, values))};
+    return {
+        op.constant_value(Tensor::from<float>({static_cast<std::int64_t>(values.size())}, values))};
   }
   if (op.has_attribute("value_ints")) {
     const Ints values = op.get_ints("value_ints");
@@ -57,8 +59,8 @@ Values constant_of_shape(Operator& op) {
   }
   const std::size_t width = size_of(value.dtype());
   if (value.size_bytes() != width) {
-    throw op.error(Code::kCorrupt, fmt::format("'value' is not one number but {}",
-                                               to_string(value.type())));
+    throw op.error(Code::kCorrupt,
+                   fmt::format("'value' is not one number but {}", to_string(value.type())));
   }
   const Shape shape = op.constant_ints(0, "shape");
   Tensor tensor = make_tensor(op, {value.dtype(), shape});
@@ -108,32 +110,42 @@ Tensor range_of(Operator& op, const Tensor& start, const Tensor& limit, const Te
 
 Values range(Operator& op) {
   for (const int i : {0, 1, 2}) {
-    if (op.constant_doubles(i, i == 0 ? "start" : i == 1 ? "limit" : "delta").size() != 1 ||
+    if (op.constant_doubles(i, i == 0   ? "start"
+                               : i == 1 ? "limit"
+                                        : "delta")
+                .size() != 1 ||
         op.type(i).dtype != op.type(0).dtype) {
-      throw op.error(Code::kShapeMismatch, "start, limit and delta are not three numbers of one type");
+      throw op.error(Code::kShapeMismatch,
+                     "start, limit and delta are not three numbers of one type");
     }
   }
   const Tensor& a = *op.constant(0);
   const Tensor& b = *op.constant(1);
   const Tensor& c = *op.constant(2);
   switch (a.dtype()) {
-    case DType::kF32: return result(op, range_of<float>(op, a, b, c));
-    case DType::kF64: return result(op, range_of<double>(op, a, b, c));
-    case DType::kI16: return result(op, range_of<std::int16_t>(op, a, b, c));
-    case DType::kI32: return result(op, range_of<std::int32_t>(op, a, b, c));
-    case DType::kI64: return result(op, range_of<std::int64_t>(op, a, b, c));
-    default: throw op.unsupported(fmt::format("a range of {}", name_of(a.dtype())));
+    case DType::kF32:
+      return result(op, range_of<float>(op, a, b, c));
+    case DType::kF64:
+      return result(op, range_of<double>(op, a, b, c));
+    case DType::kI16:
+      return result(op, range_of<std::int16_t>(op, a, b, c));
+    case DType::kI32:
+      return result(op, range_of<std::int32_t>(op, a, b, c));
+    case DType::kI64:
+      return result(op, range_of<std::int64_t>(op, a, b, c));
+    default:
+      throw op.unsupported(fmt::format("a range of {}", name_of(a.dtype())));
   }
 }
 
 // Only the input's shape counts, and that is known.
 Values eye_like(Operator& op) {
   if (op.rank(0) != 2) {
-    throw op.error(Code::kShapeMismatch, fmt::format("expected a matrix, found {}",
-                                                     to_string(op.type(0))));
+    throw op.error(Code::kShapeMismatch,
+                   fmt::format("expected a matrix, found {}", to_string(op.type(0))));
   }
-  const auto dtype = static_cast<DType>(
-      op.get_int("dtype", static_cast<std::int64_t>(op.type(0).dtype)));
+  const auto dtype =
+      static_cast<DType>(op.get_int("dtype", static_cast<std::int64_t>(op.type(0).dtype)));
   if (size_of(dtype) == 0) throw op.unsupported("its element type is not supported");
   const Tensor one = scalar_of(dtype, 1);
   Tensor tensor = make_tensor(op, {dtype, op.shape(0)});

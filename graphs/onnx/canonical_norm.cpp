@@ -32,8 +32,8 @@ Values group_normalization(Operator& op) {
   const std::int64_t groups = op.get_int("num_groups", 0);
   const std::int64_t channels = op.rank(0) < 2 ? 0 : op.shape(0)[1];
   if (groups < 1 || channels % groups != 0) {
-    throw op.error(Code::kShapeMismatch, fmt::format("{} channels do not form {} groups", channels,
-                                                     groups));
+    throw op.error(Code::kShapeMismatch,
+                   fmt::format("{} channels do not form {} groups", channels, groups));
   }
   ValueId scale = op.input(1);
   ValueId bias = op.input(2);

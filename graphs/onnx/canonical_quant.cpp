@@ -27,8 +27,8 @@ Values quantize(Operator& op) {
 Values dequantize(Operator& op) {
   const std::int64_t given = op.get_int("output_dtype", 0);
   if (given != 0 && given != static_cast<std::int64_t>(op.type(1).dtype)) {
-    throw op.unsupported(fmt::format("output_dtype {} other than the scale's is not supported",
-                                     given));
+    throw op.unsupported(
+        fmt::format("output_dtype {} other than the scale's is not supported", given));
   }
   return op.emit_same(op.inputs(), {{"axis", quantized_axis(op)}});
 }

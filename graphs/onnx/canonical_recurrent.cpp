@@ -17,9 +17,8 @@ bool is_full_length(Operator& op, std::int64_t steps) {
 
 Values recurrence(Operator& op) {
   if (op.rank(0) != 3 || op.rank(2) != 3) {
-    throw op.error(Code::kShapeMismatch,
-                   fmt::format("expected X and R of rank 3, found {} and {}", to_string(op.type(0)),
-                               to_string(op.type(2))));
+    throw op.error(Code::kShapeMismatch, fmt::format("expected X and R of rank 3, found {} and {}",
+                                                     to_string(op.type(0)), to_string(op.type(2))));
   }
   const bool is_batch_first = op.get_int("layout", 0) != 0;
   const Ints swap{1, 0, 2};

@@ -30,8 +30,8 @@ Values reduce(Operator& op) {
     }
   }
   axes = op.sorted_axes(std::move(axes), op.rank(0));
-  return {op.emit(op.op(), {op.input(0)},
-                  {{"axes", axes}, {"keepdims", op.get_int("keepdims", 1)}})};
+  return {
+      op.emit(op.op(), {op.input(0)}, {{"axes", axes}, {"keepdims", op.get_int("keepdims", 1)}})};
 }
 
 Values arg_reduce(Operator& op) {
@@ -51,14 +51,15 @@ Values softmax(Operator& op) {
     throw op.error(Code::kShapeMismatch, "a scalar has no axis to normalise");
   }
   if (op.opset() >= 13) {
-    return {op.emit(op.op(), {op.input(0)}, {{"axis", op.axis(op.get_int("axis", -1), op.rank(0))}})};
+    return {
+        op.emit(op.op(), {op.input(0)}, {{"axis", op.axis(op.get_int("axis", -1), op.rank(0))}})};
   }
   const std::int64_t given = op.get_int("axis", 1);
-  const std::int64_t axis =
-      given == op.rank(0) ? given : op.axis(given, op.rank(0));
+  const std::int64_t axis = given == op.rank(0) ? given : op.axis(given, op.rank(0));
   const auto at = shape.begin() + axis;
-  const bool is_one_axis = axis < op.rank(0) &&
-                           std::all_of(at + 1, shape.end(), [](std::int64_t dim) { return dim == 1; });
+  const bool is_one_axis =
+      axis < op.rank(0) &&
+      std::all_of(at + 1, shape.end(), [](std::int64_t dim) { return dim == 1; });
   if (is_one_axis) return {op.emit(op.op(), {op.input(0)}, {{"axis", axis}})};
   const Shape flat{element_count(Shape(shape.begin(), at)), element_count(Shape(at, shape.end()))};
   const Shape original = shape;

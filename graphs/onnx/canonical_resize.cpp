@@ -17,8 +17,8 @@ Floats to_floats(const std::vector<double>& values) {
   return out;
 }
 
-// The output's dimensions are those of the input times the scales, rounded down, in single precision as the
-// specification's shape inference does it.
+// The output's dimensions are those of the input times the scales, rounded down, in single
+// precision as the specification's shape inference does it.
 Shape scaled_shape(Operator& op, const Floats& scales) {
   Shape shape = op.shape(0);
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -45,8 +45,8 @@ Values resize_by_scales(Operator& op) {
   Floats scales = op.has_attribute("scales") ? op.get_floats("scales")
                                              : to_floats(op.constant_doubles(1, "scales"));
   if (static_cast<int>(scales.size()) != op.rank(0)) {
-    throw op.error(Code::kCorrupt, fmt::format("{} scales for a tensor of rank {}", scales.size(),
-                                               op.rank(0)));
+    throw op.error(Code::kCorrupt,
+                   fmt::format("{} scales for a tensor of rank {}", scales.size(), op.rank(0)));
   }
   std::string mode = op.get_string("mode", "nearest");
   if (mode == "bilinear" || mode == "trilinear") mode = "linear";
@@ -80,8 +80,9 @@ Target target_of_sizes(Operator& op, const Ints& axes) {
   const auto ratio = [&](std::size_t i) {
     const std::int64_t dim = op.shape(0)[static_cast<std::size_t>(axes[i])];
     if (dim < 1 || sizes[i] < 0) {
-      throw op.error(Code::kShapeMismatch, fmt::format("cannot resize {} to [{}]", to_string(op.type(0)),
-                                                       fmt::join(sizes, ", ")));
+      throw op.error(
+          Code::kShapeMismatch,
+          fmt::format("cannot resize {} to [{}]", to_string(op.type(0)), fmt::join(sizes, ", ")));
     }
     return static_cast<float>(sizes[i]) / static_cast<float>(dim);
   };
@@ -105,7 +106,8 @@ Target target_of_scales(Operator& op, const Ints& axes, const Floats& given, con
     throw op.error(Code::kCorrupt, fmt::format("{} scales for {} axes", given.size(), axes.size()));
   }
   Floats scales(op.shape(0).size(), 1.0f);
-  for (std::size_t i = 0; i < axes.size(); ++i) scales[static_cast<std::size_t>(axes[i])] = given[i];
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    scales[static_cast<std::size_t>(axes[i])] = given[i];
   Floats effective = scales;
   for (std::size_t i = 0; i < scales.size() && !roi.empty(); ++i) {
     effective[i] *= roi[i + scales.size()] - roi[i];
@@ -115,11 +117,12 @@ Target target_of_scales(Operator& op, const Ints& axes, const Floats& given, con
 
 // The region of interest of all dimensions: starts, then ends.
 Floats region_of_interest(Operator& op, const Ints& axes) {
-  if (op.get_string("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize") return {};
+  if (op.get_string("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize")
+    return {};
   const Floats given = to_floats(op.constant_doubles(1, "roi"));
   if (given.size() != 2 * axes.size()) {
-    throw op.error(Code::kCorrupt, fmt::format("roi of {} numbers for {} axes", given.size(),
-                                               axes.size()));
+    throw op.error(Code::kCorrupt,
+                   fmt::format("roi of {} numbers for {} axes", given.size(), axes.size()));
   }
   const auto rank = static_cast<std::size_t>(op.rank(0));
   Floats roi(2 * rank, 0.0f);
@@ -142,14 +145,15 @@ Values resize(Operator& op) {
   const Target target =
       by_sizes ? target_of_sizes(op, axes) : target_of_scales(op, axes, scales, roi);
   Attributes attributes{{"scales", target.scales}};
-  for (const char* name : {"mode", "coordinate_transformation_mode", "nearest_mode",
-                           "cubic_coeff_a", "extrapolation_value", "exclude_outside", "antialias"}) {
+  for (const char* name :
+       {"mode", "coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a",
+        "extrapolation_value", "exclude_outside", "antialias"}) {
     const auto it = op.attributes().find(name);
     if (it != op.attributes().end()) attributes.insert(*it);
   }
   if (!roi.empty()) attributes.emplace("roi", roi);
-  return {op.emit_as({op.type(0).dtype, target.shape}, "Resize", {op.input(0)},
-                     std::move(attributes))};
+  return {
+      op.emit_as({op.type(0).dtype, target.shape}, "Resize", {op.input(0)}, std::move(attributes))};
 }
 
 constexpr CanonicalEntry kEntries[] = {{"Resize", resize}, {"Upsample", resize_by_scales}};

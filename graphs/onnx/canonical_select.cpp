@@ -38,8 +38,9 @@ Values top_k(Operator& op) {
 Values one_hot(Operator& op) {
   const Ints depth = op.constant_ints(1, "depth");
   op.expect_count("depth", depth, 1);
-  return {op.emit("OneHot", {op.input(0), op.input(2)},
-                  {{"axis", op.axis(op.get_int("axis", -1), op.rank(0) + 1)}, {"depth", depth[0]}})};
+  return {
+      op.emit("OneHot", {op.input(0), op.input(2)},
+              {{"axis", op.axis(op.get_int("axis", -1), op.rank(0) + 1)}, {"depth", depth[0]}})};
 }
 
 Values trilu(Operator& op) {

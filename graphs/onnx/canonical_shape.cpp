@@ -1,4 +1,5 @@
-// Operators that only give elements another place: Reshape and its kin, Transpose, Concat, Split, Slice, Pad, Expand, …
+// Operators that only give elements another place: Reshape and its kin, Transpose, Concat, Split,
+// Slice, Pad, Expand, …
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -49,8 +50,9 @@ Values reshape(Operator& op) {
   if (open >= 0) {
     const std::int64_t count = element_count(source);
     if (known == 0 || count % known != 0) {
-      throw op.error(Code::kShapeMismatch, fmt::format("{} cannot become [{}]", to_string(op.type(0)),
-                                                       fmt::join(target, ", ")));
+      throw op.error(
+          Code::kShapeMismatch,
+          fmt::format("{} cannot become [{}]", to_string(op.type(0)), fmt::join(target, ", ")));
     }
     target[static_cast<std::size_t>(open)] = count / known;
   }
@@ -78,8 +80,8 @@ Values squeeze(Operator& op) {
     const bool is_named =
         std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(i));
     if (is_named && dim != 1) {
-      throw op.error(Code::kShapeMismatch, fmt::format("axis {} of {} is not 1", i,
-                                                       to_string(op.type(0))));
+      throw op.error(Code::kShapeMismatch,
+                     fmt::format("axis {} of {} is not 1", i, to_string(op.type(0))));
     }
     if (has_axes ? !is_named : dim != 1) shape.push_back(dim);
   }
@@ -108,8 +110,7 @@ Values transpose(Operator& op) {
 }
 
 Values concat(Operator& op) {
-  const std::int64_t axis =
-      op.axis(op.get_int("axis", op.opset() < 4 ? 1 : 0), op.rank(0));
+  const std::int64_t axis = op.axis(op.get_int("axis", op.opset() < 4 ? 1 : 0), op.rank(0));
   if (op.input_count() == 1) return op.identity(op.input(0));
   return op.emit_same(op.inputs(), {{"axis", axis}});
 }
@@ -149,7 +150,8 @@ Values split(Operator& op) {
   }
   if (parts == 1 && sizes.size() == 1) return op.identity(op.input(0));
   std::vector<bool> wanted;
-  for (std::size_t i = 0; i < sizes.size(); ++i) wanted.push_back(op.is_wanted(static_cast<int>(i)));
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    wanted.push_back(op.is_wanted(static_cast<int>(i)));
   return op.emit_outputs("Split", {op.input(0)}, {{"axis", axis}, {"split", sizes}}, wanted);
 }
 
@@ -160,7 +162,8 @@ struct SlicedAxis {
   std::int64_t count = 0;
 };
 
-// Starts and ends count from the end where negative and are then clamped; the extremes of int64 stand for "all the way".
+// Starts and ends count from the end where negative and are then clamped; the extremes of int64
+// stand for "all the way".
 SlicedAxis clamp_slice(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t dim) {
   step = std::clamp(step, -dim - 1, dim + 1);  // a longer step takes one element as well
   const std::int64_t lowest = step < 0 ? -1 : 0;
@@ -257,9 +260,9 @@ Values expand(Operator& op) {
     std::int64_t& dim = target[i + shift];
     if (dim == 1) dim = source[i];
     if (dim != source[i] && source[i] != 1) {
-      throw op.error(Code::kShapeMismatch, fmt::format("{} does not broadcast to [{}]",
-                                                       to_string(op.type(0)),
-                                                       fmt::join(target, ", ")));
+      throw op.error(Code::kShapeMismatch,
+                     fmt::format("{} does not broadcast to [{}]", to_string(op.type(0)),
+                                 fmt::join(target, ", ")));
     }
   }
   if (target == source) return op.identity(op.input(0));
@@ -280,10 +283,10 @@ Values tile(Operator& op) {
 Values same(Operator& op) { return op.emit_same(op.inputs()); }
 
 constexpr CanonicalEntry kEntries[] = {
-    {"Reshape", reshape},     {"Flatten", flatten},        {"Squeeze", squeeze},
-    {"Unsqueeze", unsqueeze}, {"Transpose", transpose},    {"Concat", concat},
-    {"Split", split},         {"Slice", slice},            {"Pad", pad},
-    {"Expand", expand},       {"Tile", tile},              {"DepthToSpace", same},
+    {"Reshape", reshape},     {"Flatten", flatten},     {"Squeeze", squeeze},
+    {"Unsqueeze", unsqueeze}, {"Transpose", transpose}, {"Concat", concat},
+    {"Split", split},         {"Slice", slice},         {"Pad", pad},
+    {"Expand", expand},       {"Tile", tile},           {"DepthToSpace", same},
     {"SpaceToDepth", same},
 };
 

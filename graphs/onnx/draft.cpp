@@ -12,7 +12,8 @@ namespace {
 
 // What folding may add to the graph: a constant above this stays a node.
 constexpr std::size_t kMaxFoldedBytes = std::size_t{256} << 20;
-// Operators that only repeat data are folded up to this size: a larger constant costs more than it saves.
+// Operators that only repeat data are folded up to this size: a larger constant costs more than it
+// saves.
 constexpr std::size_t kMaxRepeatedBytes = std::size_t{16} << 20;
 
 bool repeats_data(const Node& node) { return node.op == "Expand" || node.op == "Tile"; }
@@ -53,8 +54,7 @@ std::vector<ValueId> Draft::add_node(Node node, const std::vector<bool>& wanted)
     input_types.push_back(id.is_none() ? TensorType{} : type(id));
   }
   fill_default_attributes(node, input_types);
-  std::vector<TensorType> types =
-      infer_types(node, input_types, static_cast<int>(wanted.size()));
+  std::vector<TensorType> types = infer_types(node, input_types, static_cast<int>(wanted.size()));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i]) types[i] = {};
   }
@@ -93,8 +93,8 @@ std::optional<std::vector<ValueId>> Draft::fold(const Node& node,
   }
   if (node.op == "Reshape") {  // the same bytes under another shape
     const Tensor source = *constant(node.inputs[0]);
-    Tensor tensor(types[0], std::shared_ptr<const std::byte>(
-                                std::make_shared<Tensor>(source), source.data()));
+    Tensor tensor(types[0], std::shared_ptr<const std::byte>(std::make_shared<Tensor>(source),
+                                                             source.data()));
     note("fold-constant", node.name);
     return std::vector<ValueId>{add_constant(std::move(tensor))};
   }

@@ -1,5 +1,5 @@
-// The graph while import fills it: nodes come in topological order; each gets its types and, where all it reads is
-// constant, is replaced by its value at once.
+// The graph while import fills it: nodes come in topological order; each gets its types and, where
+// all it reads is constant, is replaced by its value at once.
 //
 //   Draft draft(options.evaluate);
 //   const ValueId x = draft.add_input("x", {DType::kF32, {2, 3}});
@@ -26,9 +26,11 @@ class Draft {
   ValueId add_input(std::string name, TensorType type);
   ValueId add_constant(Tensor tensor, std::string name = "");
 
-  // Adds a node with inferred types. `wanted` has one entry per output; one that is false gives kNoValue.
+  // Adds a node with inferred types. `wanted` has one entry per output; one that is false gives
+  // kNoValue.
   std::vector<ValueId> add_node(Node node, const std::vector<bool>& wanted);
-  // The same with types known to the caller: Reshape, Expand and Resize, whose target is their output's type.
+  // The same with types known to the caller: Reshape, Expand and Resize, whose target is their
+  // output's type.
   std::vector<ValueId> add_node_as(Node node, const std::vector<TensorType>& types);
 
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id.index)]; }
@@ -41,12 +43,11 @@ class Draft {
   // Adds a node to the list of a kind of rewrite.
   void note(const std::string& kind, const std::string& node);
 
-  // The finished graph. An output that is an input, or another output, gets a Reshape of its own, so that every output
-  // has its name.
-  // throws  Error{kInvalidArgument} if there is no output
+  // The finished graph. An output that is an input, or another output, gets a Reshape of its own,
+  // so that every output has its name. throws  Error{kInvalidArgument} if there is no output
   Graph build(const std::string& graph_name);
 
-  std::vector<Node> nodes;  // an empty operator marks a node that a pass removed
+  std::vector<Node> nodes;   // an empty operator marks a node that a pass removed
   std::deque<Value> values;  // references stay valid while it grows
   std::vector<ValueId> inputs;
   std::vector<std::pair<std::string, ValueId>> outputs;

@@ -11,7 +11,8 @@
 namespace inlay {
 namespace {
 
-// Above this the weights go to a file of their own: protobuf ends at 2 GiB, and the rest of the model needs room too.
+// Above this the weights go to a file of their own: protobuf ends at 2 GiB, and the rest of the
+// model needs room too.
 constexpr std::size_t kMaxInsideBytes = std::size_t{1500} << 20;
 // Smaller tensors stay inside even then.
 constexpr std::size_t kMinOutsideBytes = 1024;

@@ -24,8 +24,7 @@ Tensor from_doubles(const TensorType& type, const Doubles& values) {
       std::memcpy(out + i * width, &narrow, width);
       continue;
     }
-    const std::uint16_t bits =
-        type.dtype == DType::kF16 ? f32_to_f16(narrow) : f32_to_bf16(narrow);
+    const std::uint16_t bits = type.dtype == DType::kF16 ? f32_to_f16(narrow) : f32_to_bf16(narrow);
     std::memcpy(out + i * width, &bits, width);
   }
   return tensor;
@@ -94,7 +93,8 @@ class AffineFolder {
     return draft_.add_constant(from_doubles(type, values), name);
   }
 
-  // The bias of a node that has none, or that a Gemm takes once per column; empty if it is not such.
+  // The bias of a node that has none, or that a Gemm takes once per column; empty if it is not
+  // such.
   std::optional<Doubles> bias_of(const Node& node, std::int64_t channels) {
     if (node.inputs.size() < 3) return Doubles(static_cast<std::size_t>(channels), 0.0);
     const Tensor* tensor = draft_.constant(node.inputs[2]);
@@ -143,8 +143,7 @@ class AffineFolder {
     const TensorType weight_type = weight->type();
     node->inputs.resize(3);
     node->inputs[1] = new_constant(weight_type, new_weight, node->name + ".weight");
-    node->inputs[2] =
-        new_constant({weight_type.dtype, {channels}}, new_bias, node->name + ".bias");
+    node->inputs[2] = new_constant({weight_type.dtype, {channels}}, new_bias, node->name + ".bias");
     if (node->op == "Gemm") node->attributes["beta"] = 1.0f;
     absorb(*node, norm, "fold-batch-norm");
   }

@@ -14,11 +14,12 @@ namespace {
 onnx::ModelProto parse(std::span<const std::byte> bytes) {
   if (bytes.empty()) throw Error(Code::kCorrupt, "the file is empty");
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw Error(Code::kCorrupt, "more than 2 GiB, which no ONNX file has: larger ones keep their "
-                                "tensors in files of their own");
+    throw Error(Code::kCorrupt,
+                "more than 2 GiB, which no ONNX file has: larger ones keep their "
+                "tensors in files of their own");
   }
-  google::protobuf::io::CodedInputStream stream(
-      reinterpret_cast<const std::uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
   stream.SetTotalBytesLimit(std::numeric_limits<int>::max());
   onnx::ModelProto model;
   if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {

@@ -5,8 +5,9 @@
 //   options.evaluate = reference_evaluator(host);
 //   const Imported imported = import_onnx("model.onnx", options);
 //
-// Accepts opset 7 upward, external data (mapped), unsorted nodes, empty or repeated node names, optional inputs,
-// initializers with and without inputs. Every ONNX form of an operator becomes the one in docs/operators.md.
+// Accepts opset 7 upward, external data (mapped), unsorted nodes, empty or repeated node names,
+// optional inputs, initializers with and without inputs. Every ONNX form of an operator becomes the
+// one in docs/operators.md.
 #pragma once
 
 #include <filesystem>
@@ -21,20 +22,22 @@
 
 namespace inlay {
 
-// Computes one operator on constants; nullopt if it cannot. Given by the caller, because operators' semantics live in
-// the reference plugin, which graphs/ does not know.
+// Computes one operator on constants; nullopt if it cannot. Given by the caller, because operators'
+// semantics live in the reference plugin, which graphs/ does not know.
 using Evaluator = std::function<std::optional<std::vector<Tensor>>(const Region& region)>;
 
 struct ImportOptions {
   std::map<std::string, Shape> shapes;  // input name → shape, binding symbolic dimensions
-  std::map<std::string, Tensor> values;  // input name → value: a constant and no input; decides what an If does
-  Evaluator evaluate;                   // without it nothing is folded, and a shape that needs folding is an error
-  bool fold_batch_norm = true;          // changes rounding; recorded as a rewrite
+  std::map<std::string, Tensor>
+      values;          // input name → value: a constant and no input; decides what an If does
+  Evaluator evaluate;  // without it nothing is folded, and a shape that needs folding is an error
+  bool fold_batch_norm = true;  // changes rounding; recorded as a rewrite
 };
 
 // What import changed, for `inlay import --show-changes`.
 struct Rewrite {
-  std::string kind;  // "fold-constant", "fold-batch-norm", "remove-identity", "merge-equal", "remove-dead", …
+  std::string kind;  // "fold-constant", "fold-batch-norm", "remove-identity", "merge-equal",
+                     // "remove-dead", …
   std::vector<std::string> nodes;
   bool changes_rounding = false;
 };
@@ -46,12 +49,14 @@ struct Imported {
   std::int64_t opset = 0;
 };
 
-// throws  Error{kNotFound, kIo}; Error{kCorrupt} for a file that is not a well-formed model (what, where);
-//         Error{kUnsupported} naming node, operator and opset; Error{kInvalidArgument} "input 'x': dimension 'N' is
-//         symbolic: give --shape x=…"; Error{kShapeMismatch} naming the node
+// throws  Error{kNotFound, kIo}; Error{kCorrupt} for a file that is not a well-formed model (what,
+// where);
+//         Error{kUnsupported} naming node, operator and opset; Error{kInvalidArgument} "input 'x':
+//         dimension 'N' is symbolic: give --shape x=…"; Error{kShapeMismatch} naming the node
 Imported import_onnx(const std::filesystem::path& path, const ImportOptions& options);
 
-// The same from bytes; `source` names them in messages, `folder` resolves external data (empty: refused).
+// The same from bytes; `source` names them in messages, `folder` resolves external data (empty:
+// refused).
 Imported import_onnx_bytes(std::span<const std::byte> bytes, const std::string& source,
                            const std::filesystem::path& folder, const ImportOptions& options);
 

@@ -11,14 +11,17 @@ namespace {
 
 constexpr std::int64_t kOldestOpset = 6;
 constexpr std::int64_t kNewestOpset = 25;
-constexpr int kMaxDepth = 64;  // nested graphs and functions; a function that calls itself ends here
+constexpr int kMaxDepth =
+    64;  // nested graphs and functions; a function that calls itself ends here
 
 std::string normal_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-std::int64_t find_opset(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
+std::int64_t find_opset(
+    const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
   std::int64_t opset = 0;
   for (const auto& entry : imports) {
-    if (normal_domain(entry.domain()).empty()) opset = std::max<std::int64_t>(opset, entry.version());
+    if (normal_domain(entry.domain()).empty())
+      opset = std::max<std::int64_t>(opset, entry.version());
   }
   return opset;
 }
@@ -28,12 +31,13 @@ void check_opset(std::int64_t opset) {
     throw Error(Code::kCorrupt, "the model does not say which opset of ai.onnx it uses");
   }
   if (opset < kOldestOpset || opset > kNewestOpset) {
-    throw Error(Code::kUnsupported, fmt::format("opset {} is not supported, only {} to {} are", opset,
-                                                kOldestOpset, kNewestOpset));
+    throw Error(Code::kUnsupported, fmt::format("opset {} is not supported, only {} to {} are",
+                                                opset, kOldestOpset, kNewestOpset));
   }
 }
 
-std::vector<std::string> names_of(const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& values) {
+std::vector<std::string> names_of(
+    const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& values) {
   std::vector<std::string> names;
   for (const auto& value : values) names.push_back(value.name());
   return names;
@@ -87,8 +91,8 @@ Imported Importer::run() {
   return imported;
 }
 
-// An initializer that is an input too is its default value: a constant, unless a shape is given for the input. An input
-// whose value is given is a constant as well.
+// An initializer that is an input too is its default value: a constant, unless a shape is given for
+// the input. An input whose value is given is a constant as well.
 void Importer::read_inputs(onnx::GraphProto& graph, Scope& scope) {
   if (graph.sparse_initializer_size() > 0) {
     throw Error(Code::kUnsupported, fmt::format("sparse initializer '{}' is not supported",
@@ -158,8 +162,8 @@ void Importer::import_nodes(const NodeProtos& nodes, const std::vector<std::stri
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (!wanted[k]) continue;
       if (k >= results.size() || results[k].is_none()) {
-        throw Error(Code::kUnsupported, fmt::format("{} '{}': output {} is not supported",
-                                                    node.op_type(), name, k));
+        throw Error(Code::kUnsupported,
+                    fmt::format("{} '{}': output {} is not supported", node.op_type(), name, k));
       }
       const std::string& output = node.output(static_cast<int>(k));
       scope.values[output] = results[k];
@@ -184,8 +188,8 @@ Values Importer::import_node(const onnx::NodeProto& node, const std::string& nam
     const Canonicalizer canonicalize = find_canonicalizer(domain, op);
     if (canonicalize == nullptr) {
       throw Error(Code::kUnsupported,
-                  fmt::format("node '{}': operator {} of domain {} (opset {}) is not supported", name, op,
-                              domain.empty() ? "ai.onnx" : domain, frame.opset));
+                  fmt::format("node '{}': operator {} of domain {} (opset {}) is not supported",
+                              name, op, domain.empty() ? "ai.onnx" : domain, frame.opset));
     }
     Values inputs;
     for (const std::string& input : node.input()) {
@@ -199,7 +203,8 @@ Values Importer::import_node(const onnx::NodeProto& node, const std::string& nam
         attributes.insert_or_assign(attribute.name(), std::move(*value));
       }
     }
-    Operator context(draft_, name, op, frame.opset, std::move(inputs), wanted, std::move(attributes));
+    Operator context(draft_, name, op, frame.opset, std::move(inputs), wanted,
+                     std::move(attributes));
     return canonicalize(context);
   } catch (const Error& error) {
     // What comes from below may not know which node it is about.
@@ -212,15 +217,16 @@ Values Importer::import_node(const onnx::NodeProto& node, const std::string& nam
 Values Importer::import_if(const onnx::NodeProto& node, const std::string& name, const Scope& scope,
                            const Frame& frame) {
   if (node.input_size() != 1) {
-    throw Error(Code::kCorrupt, fmt::format("If '{}': expected one operand, found {}", name,
-                                            node.input_size()));
+    throw Error(Code::kCorrupt,
+                fmt::format("If '{}': expected one operand, found {}", name, node.input_size()));
   }
   const Tensor* condition = draft_.constant(find(node.input(0), scope, name));
   if (condition == nullptr) {
-    throw Error(Code::kUnsupported,
-                fmt::format("If '{}': data-dependent control flow is not supported: its condition '{}' "
-                            "is not constant, or could not be computed at import",
-                            name, node.input(0)));
+    throw Error(
+        Code::kUnsupported,
+        fmt::format("If '{}': data-dependent control flow is not supported: its condition '{}' "
+                    "is not constant, or could not be computed at import",
+                    name, node.input(0)));
   }
   const Ints values = to_ints(*condition);
   const std::string branch = !values.empty() && values[0] != 0 ? "then_branch" : "else_branch";
@@ -274,7 +280,8 @@ Values Importer::import_function(const onnx::FunctionProto& function, const onnx
     below.attributes[attribute.name()] = &attribute;
   }
   for (const auto& attribute : node.attribute()) {
-    if (const auto* resolved = resolve(attribute, frame)) below.attributes[attribute.name()] = resolved;
+    if (const auto* resolved = resolve(attribute, frame))
+      below.attributes[attribute.name()] = resolved;
   }
   const std::vector<std::string> outputs(function.output().begin(), function.output().end());
   import_nodes(function.node(), outputs, inner, below);
@@ -288,7 +295,8 @@ Values Importer::import_function(const onnx::FunctionProto& function, const onnx
 
 void Importer::leave_names_to_caller(const Values& results, std::size_t first_inner) {
   for (const ValueId id : results) {
-    if (!id.is_none() && static_cast<std::size_t>(id.index) >= first_inner) draft_.value(id).name.clear();
+    if (!id.is_none() && static_cast<std::size_t>(id.index) >= first_inner)
+      draft_.value(id).name.clear();
   }
 }
 

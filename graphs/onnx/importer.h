@@ -1,5 +1,5 @@
-// Walks a parsed model and fills a Draft: inputs, constants, nodes in order; nested graphs of an If whose condition is
-// known, and local functions, are put in place.
+// Walks a parsed model and fills a Draft: inputs, constants, nodes in order; nested graphs of an If
+// whose condition is known, and local functions, are put in place.
 #pragma once
 
 #include <map>
@@ -28,7 +28,8 @@ class Importer {
     std::unordered_map<std::string, ValueId> values;
     std::optional<ValueId> find(const std::string& name) const;
   };
-  // What a node's meaning depends on beside itself: opset, and the attributes of the function it stands in.
+  // What a node's meaning depends on beside itself: opset, and the attributes of the function it
+  // stands in.
   struct Frame {
     std::int64_t opset = 0;
     std::map<std::string, const onnx::AttributeProto*> attributes;
@@ -48,7 +49,8 @@ class Importer {
   // A result made inside is known outside by the outer tensor's name.
   void leave_names_to_caller(const Values& results, std::size_t first_inner);
   ValueId find(const std::string& tensor, const Scope& scope, const std::string& reader) const;
-  const onnx::AttributeProto* resolve(const onnx::AttributeProto& attribute, const Frame& frame) const;
+  const onnx::AttributeProto* resolve(const onnx::AttributeProto& attribute,
+                                      const Frame& frame) const;
   std::string unique_name(const onnx::NodeProto& node);
 
   onnx::ModelProto& model_;

@@ -42,7 +42,8 @@ void collect_reads(const onnx::NodeProto& node, Names& reads) {
 
 using Edges = std::vector<std::vector<int>>;
 
-// Follows unfinished producers from any unfinished node until one comes again: that one is on a cycle.
+// Follows unfinished producers from any unfinished node until one comes again: that one is on a
+// cycle.
 int node_on_cycle(const Edges& producers, const std::vector<bool>& done) {
   std::size_t at = 0;
   while (done[at]) ++at;
@@ -71,9 +72,11 @@ std::unordered_map<std::string, int> find_producers(
                                                 describe(nodes[it->second]), describe(nodes[i])));
       }
       if (is_local(name)) {
-        throw Error(Code::kCorrupt,
-                    fmt::format("tensor '{}' has two producers: {} and the graph, as an input or initializer",
-                                name, describe(nodes[i])));
+        throw Error(
+            Code::kCorrupt,
+            fmt::format(
+                "tensor '{}' has two producers: {} and the graph, as an input or initializer", name,
+                describe(nodes[i])));
       }
     }
   }

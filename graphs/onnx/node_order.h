@@ -1,4 +1,5 @@
-// The order in which to import the nodes of a graph: the file's, unless a producer stands after its consumer.
+// The order in which to import the nodes of a graph: the file's, unless a producer stands after its
+// consumer.
 #pragma once
 
 #include <functional>
@@ -19,9 +20,11 @@ struct NodeOrder {
 
 // is_local  whether an input or initializer of this very graph has the name
 // is_outer  whether a surrounding graph has it
-// throws  Error{kCorrupt} for a tensor with two producers, for one that nothing produces, and for a cycle, naming node
+// throws  Error{kCorrupt} for a tensor with two producers, for one that nothing produces, and for a
+// cycle, naming node
 //         and tensor
-NodeOrder order_nodes(const NodeProtos& nodes, const std::function<bool(const std::string&)>& is_local,
+NodeOrder order_nodes(const NodeProtos& nodes,
+                      const std::function<bool(const std::string&)>& is_local,
                       const std::function<bool(const std::string&)>& is_outer);
 
 // "Conv 'c3'", or by its first output where it has no name.

@@ -120,8 +120,8 @@ std::string NodeWriter::add_tensor(const Node& node, std::string_view what, cons
 }
 
 std::string NodeWriter::add_ints(const Node& node, std::string_view what, const Ints& values) {
-  return add_tensor(node, what, Tensor::from<std::int64_t>(
-                                    {static_cast<std::int64_t>(values.size())}, values));
+  return add_tensor(node, what,
+                    Tensor::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
 }
 
 std::string NodeWriter::add_scalar(const Node& node, std::string_view what, DType dtype,
@@ -226,7 +226,8 @@ void NodeWriter::write_slice(const Node& node) {
     return add_ints(node, name, get_ints(node.attributes, name, {}));
   };
   add(node, "Slice",
-      {input_names(node)[0], list("starts"), add_ints(node, "ends", ends), list("axes"), list("steps")},
+      {input_names(node)[0], list("starts"), add_ints(node, "ends", ends), list("axes"),
+       list("steps")},
       output_names(node), {});
 }
 
@@ -235,7 +236,8 @@ void NodeWriter::write_pad(const Node& node) {
   const std::string pads = add_ints(node, "pads", get_ints(node.attributes, "pads", {}));
   const float value = get_float(node.attributes, "value", 0);
   if (inputs.size() == 1 && value != 0.0f) {
-    inputs.push_back(add_scalar(node, "value", type(node.inputs[0]).dtype, static_cast<double>(value)));
+    inputs.push_back(
+        add_scalar(node, "value", type(node.inputs[0]).dtype, static_cast<double>(value)));
   }
   inputs.insert(inputs.begin() + 1, pads);
   add(node, "Pad", inputs, output_names(node), without(node.attributes, {"pads", "value"}));
@@ -246,9 +248,9 @@ void NodeWriter::write_clip(const Node& node) {
   for (const char* name : {"min", "max"}) {
     if (!has(node.attributes, "min") && !has(node.attributes, "max")) break;
     const float bound = get_float(node.attributes, name, 0);
-    inputs.push_back(has(node.attributes, name)
-                         ? add_scalar(node, name, type(node.inputs[0]).dtype, static_cast<double>(bound))
-                         : "");
+    inputs.push_back(has(node.attributes, name) ? add_scalar(node, name, type(node.inputs[0]).dtype,
+                                                             static_cast<double>(bound))
+                                                : "");
   }
   while (inputs.back().empty()) inputs.pop_back();
   add(node, "Clip", inputs, output_names(node), without(node.attributes, {"min", "max"}));
@@ -288,8 +290,9 @@ void NodeWriter::write_swish(const Node& node) {
   const float alpha = get_float(node.attributes, "alpha", 1);
   std::string inner = x;
   if (alpha != 1.0f) {
-    inner = add_inner(node, "Mul", {x, add_scalar(node, "alpha", type(node.inputs[0]).dtype,
-                                                  static_cast<double>(alpha))});
+    inner = add_inner(
+        node, "Mul",
+        {x, add_scalar(node, "alpha", type(node.inputs[0]).dtype, static_cast<double>(alpha))});
   }
   add(node, "Mul", {x, add_inner(node, "Sigmoid", {inner})}, output_names(node), {});
 }
@@ -306,33 +309,31 @@ void NodeWriter::write_rms_normalization(const Node& node) {
   const double epsilon = static_cast<double>(get_float(node.attributes, "epsilon", 1e-5f));
   const std::string sum =
       add_inner(node, "Add", {mean, add_scalar(node, "epsilon", x.dtype, epsilon)});
-  const std::string normal =
-      add_inner(node, "Div", {inputs[0], add_inner(node, "Sqrt", {sum})});
+  const std::string normal = add_inner(node, "Div", {inputs[0], add_inner(node, "Sqrt", {sum})});
   add(node, "Mul", {normal, inputs[1]}, output_names(node), {});
 }
 
-// In opset 20 scale and bias are per group. So each group is normalised as a channel of its own, then scaled per channel.
+// In opset 20 scale and bias are per group. So each group is normalised as a channel of its own,
+// then scaled per channel.
 void NodeWriter::write_group_normalization(const Node& node) {
   const Names inputs = input_names(node);
   const TensorType& x = type(node.inputs[0]);
   const std::int64_t groups = int_of(node, "num_groups");
-  const std::int64_t inner = x.shape[0] * groups == 0
-                                 ? 0
-                                 : element_count(x.shape) / (x.shape[0] * groups);
+  const std::int64_t inner =
+      x.shape[0] * groups == 0 ? 0 : element_count(x.shape) / (x.shape[0] * groups);
   const auto reshape = [&](const std::string& name, const Shape& shape) {
     return add_inner(node, "Reshape", {name, add_ints(node, "shape", shape)},
                      {{"allowzero", std::int64_t{1}}});
   };
   const std::string one = add_tensor(node, "ones", scalar_of(x.dtype, 1, {groups}));
   const std::string zero = add_tensor(node, "zeros", scalar_of(x.dtype, 0, {groups}));
-  const std::string normal =
-      add_inner(node, "InstanceNormalization",
-                {reshape(inputs[0], {x.shape[0], groups, inner}), one, zero},
-                {{"epsilon", get_float(node.attributes, "epsilon", 1e-5f)}});
+  const std::string normal = add_inner(node, "InstanceNormalization",
+                                       {reshape(inputs[0], {x.shape[0], groups, inner}), one, zero},
+                                       {{"epsilon", get_float(node.attributes, "epsilon", 1e-5f)}});
   Shape per_channel(x.shape.size() - 1, 1);
   per_channel[0] = x.shape[1];
-  const std::string scaled = add_inner(
-      node, "Mul", {reshape(normal, x.shape), reshape(inputs[1], per_channel)});
+  const std::string scaled =
+      add_inner(node, "Mul", {reshape(normal, x.shape), reshape(inputs[1], per_channel)});
   add(node, "Add", {scaled, reshape(inputs[2], per_channel)}, output_names(node), {});
 }
 
@@ -341,7 +342,8 @@ void NodeWriter::write_quantization(const Node& node) {
   const bool is_quantize = node.op == "QuantizeLinear";
   const auto target =
       is_quantize ? static_cast<DType>(int_of(node, "to")) : type(node.inputs[0]).dtype;
-  if (target == DType::kI16 || target == DType::kU16) throw unsupported(node, "16 bits need opset 21");
+  if (target == DType::kI16 || target == DType::kU16)
+    throw unsupported(node, "16 bits need opset 21");
   Names inputs = input_names(node);
   if (is_quantize && inputs.size() == 2 && target != DType::kU8) {
     inputs.push_back(
@@ -353,9 +355,11 @@ void NodeWriter::write_quantization(const Node& node) {
 void NodeWriter::write_recurrence(const Node& node) {
   Attributes attributes = node.attributes;
   for (const char* name : {"activation_alpha", "activation_beta"}) {
-    if (get_floats(attributes, name, {}).empty()) attributes = without(std::move(attributes), {name});
+    if (get_floats(attributes, name, {}).empty())
+      attributes = without(std::move(attributes), {name});
   }
-  if (get_float(attributes, "clip", 0) == 0.0f) attributes = without(std::move(attributes), {"clip"});
+  if (get_float(attributes, "clip", 0) == 0.0f)
+    attributes = without(std::move(attributes), {"clip"});
   add(node, node.op, input_names(node), output_names(node), attributes);
 }
 

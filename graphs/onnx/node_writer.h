@@ -1,4 +1,5 @@
-// Writes canonical nodes as ONNX nodes of opset 20: attributes go back to being operands where ONNX wants operands.
+// Writes canonical nodes as ONNX nodes of opset 20: attributes go back to being operands where ONNX
+// wants operands.
 #pragma once
 
 #include <string>

@@ -31,19 +31,43 @@ template <typename Out>
 std::vector<Out> elements(const Tensor& tensor) {
   std::vector<Out> out;
   switch (tensor.dtype()) {
-    case DType::kF32: append<float>(tensor, out); break;
-    case DType::kF64: append<double>(tensor, out); break;
-    case DType::kI8: append<std::int8_t>(tensor, out); break;
-    case DType::kI16: append<std::int16_t>(tensor, out); break;
-    case DType::kI32: append<std::int32_t>(tensor, out); break;
-    case DType::kI64: append<std::int64_t>(tensor, out); break;
-    case DType::kU8: append<std::uint8_t>(tensor, out); break;
-    case DType::kU16: append<std::uint16_t>(tensor, out); break;
-    case DType::kU32: append<std::uint32_t>(tensor, out); break;
-    case DType::kU64: append<std::uint64_t>(tensor, out); break;
-    case DType::kBool: append<bool>(tensor, out); break;
+    case DType::kF32:
+      append<float>(tensor, out);
+      break;
+    case DType::kF64:
+      append<double>(tensor, out);
+      break;
+    case DType::kI8:
+      append<std::int8_t>(tensor, out);
+      break;
+    case DType::kI16:
+      append<std::int16_t>(tensor, out);
+      break;
+    case DType::kI32:
+      append<std::int32_t>(tensor, out);
+      break;
+    case DType::kI64:
+      append<std::int64_t>(tensor, out);
+      break;
+    case DType::kU8:
+      append<std::uint8_t>(tensor, out);
+      break;
+    case DType::kU16:
+      append<std::uint16_t>(tensor, out);
+      break;
+    case DType::kU32:
+      append<std::uint32_t>(tensor, out);
+      break;
+    case DType::kU64:
+      append<std::uint64_t>(tensor, out);
+      break;
+    case DType::kBool:
+      append<bool>(tensor, out);
+      break;
     case DType::kF16:
-    case DType::kBF16: append_half(tensor, out); break;
+    case DType::kBF16:
+      append_half(tensor, out);
+      break;
     default:
       throw Error(Code::kUnsupported, fmt::format("{} holds no numbers", to_string(tensor.type())));
   }
@@ -96,20 +120,47 @@ std::vector<double> to_doubles(const Tensor& tensor) { return elements<double>(t
 Tensor scalar_of(DType dtype, double value, Shape shape) {
   Tensor tensor = Tensor::zeros({dtype, std::move(shape)});
   switch (dtype) {
-    case DType::kF32: store<float>(tensor, value); break;
-    case DType::kF64: store<double>(tensor, value); break;
-    case DType::kI8: store<std::int8_t>(tensor, value); break;
-    case DType::kI16: store<std::int16_t>(tensor, value); break;
-    case DType::kI32: store<std::int32_t>(tensor, value); break;
-    case DType::kI64: store<std::int64_t>(tensor, value); break;
-    case DType::kU8: store<std::uint8_t>(tensor, value); break;
-    case DType::kU16: store<std::uint16_t>(tensor, value); break;
-    case DType::kU32: store<std::uint32_t>(tensor, value); break;
-    case DType::kU64: store<std::uint64_t>(tensor, value); break;
-    case DType::kBool: store<bool>(tensor, value); break;
-    case DType::kF16: store_bits(tensor, f32_to_f16(static_cast<float>(value))); break;
-    case DType::kBF16: store_bits(tensor, f32_to_bf16(static_cast<float>(value))); break;
-    default: throw Error(Code::kUnsupported, fmt::format("{} holds no number", name_of(dtype)));
+    case DType::kF32:
+      store<float>(tensor, value);
+      break;
+    case DType::kF64:
+      store<double>(tensor, value);
+      break;
+    case DType::kI8:
+      store<std::int8_t>(tensor, value);
+      break;
+    case DType::kI16:
+      store<std::int16_t>(tensor, value);
+      break;
+    case DType::kI32:
+      store<std::int32_t>(tensor, value);
+      break;
+    case DType::kI64:
+      store<std::int64_t>(tensor, value);
+      break;
+    case DType::kU8:
+      store<std::uint8_t>(tensor, value);
+      break;
+    case DType::kU16:
+      store<std::uint16_t>(tensor, value);
+      break;
+    case DType::kU32:
+      store<std::uint32_t>(tensor, value);
+      break;
+    case DType::kU64:
+      store<std::uint64_t>(tensor, value);
+      break;
+    case DType::kBool:
+      store<bool>(tensor, value);
+      break;
+    case DType::kF16:
+      store_bits(tensor, f32_to_f16(static_cast<float>(value)));
+      break;
+    case DType::kBF16:
+      store_bits(tensor, f32_to_bf16(static_cast<float>(value)));
+      break;
+    default:
+      throw Error(Code::kUnsupported, fmt::format("{} holds no number", name_of(dtype)));
   }
   return tensor;
 }
@@ -138,8 +189,8 @@ ValueId Operator::input(int i) const {
 Ints Operator::constant_ints(int i, std::string_view what) const {
   const Tensor* tensor = constant(i);
   if (tensor == nullptr) {
-    throw unsupported(fmt::format("operand '{}' is not constant, or could not be computed at import",
-                                  what));
+    throw unsupported(
+        fmt::format("operand '{}' is not constant, or could not be computed at import", what));
   }
   return to_ints(*tensor);
 }
@@ -147,8 +198,8 @@ Ints Operator::constant_ints(int i, std::string_view what) const {
 std::vector<double> Operator::constant_doubles(int i, std::string_view what) const {
   const Tensor* tensor = constant(i);
   if (tensor == nullptr) {
-    throw unsupported(fmt::format("operand '{}' is not constant, or could not be computed at import",
-                                  what));
+    throw unsupported(
+        fmt::format("operand '{}' is not constant, or could not be computed at import", what));
   }
   return to_doubles(*tensor);
 }
@@ -196,8 +247,8 @@ Ints Operator::sorted_axes(Ints axes, int rank) const {
 const Ints& Operator::expect_count(std::string_view what, const Ints& list,
                                    std::size_t count) const {
   if (list.size() != count) {
-    throw error(Code::kCorrupt, fmt::format("'{}': expected {} entries, found {}", what, count,
-                                            list.size()));
+    throw error(Code::kCorrupt,
+                fmt::format("'{}': expected {} entries, found {}", what, count, list.size()));
   }
   return list;
 }
@@ -237,8 +288,8 @@ ValueId Operator::emit_as(TensorType type, std::string_view op, Values inputs,
 ValueId Operator::reshape(ValueId id, Shape shape) {
   const TensorType& source = type(id);
   if (element_count(shape) != element_count(source.shape)) {
-    throw error(Code::kShapeMismatch, fmt::format("{} cannot become {}", to_string(source),
-                                                  to_string(shape)));
+    throw error(Code::kShapeMismatch,
+                fmt::format("{} cannot become {}", to_string(source), to_string(shape)));
   }
   if (const Node* before = producer(id, "Reshape")) id = before->inputs[0];
   if (shape == type(id).shape) return id;
@@ -283,7 +334,8 @@ Canonicalizer find_canonicalizer(std::string_view domain, std::string_view op) {
   }();
   static const Table kMicrosoft = [] {
     Table table;
-    for (const CanonicalEntry& entry : canonical_microsoft()) table.emplace(entry.op, entry.function);
+    for (const CanonicalEntry& entry : canonical_microsoft())
+      table.emplace(entry.op, entry.function);
     return table;
   }();
   const Table& table = domain == "com.microsoft" ? kMicrosoft : kDefault;

@@ -1,11 +1,12 @@
-// One ONNX node on its way to canonical form: its operands and attributes, and what to put in its place.
+// One ONNX node on its way to canonical form: its operands and attributes, and what to put in its
+// place.
 //
 //   std::vector<ValueId> canonical_leaky_relu(Operator& op) {
 //     return {op.emit("LeakyRelu", {op.input(0)}, {{"alpha", op.get_float("alpha", 0.01f)}})};
 //   }
 //
-// A function of the table gets an Operator and returns the values of the node's outputs, kNoValue for one that is not
-// wanted. It may emit any number of canonical nodes, or none.
+// A function of the table gets an Operator and returns the values of the node's outputs, kNoValue
+// for one that is not wanted. It may emit any number of canonical nodes, or none.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,9 @@ class Operator {
 
   // ---- operands
   int input_count() const { return static_cast<int>(inputs_.size()); }
-  bool has_input(int i) const { return i < input_count() && !inputs_[static_cast<std::size_t>(i)].is_none(); }
+  bool has_input(int i) const {
+    return i < input_count() && !inputs_[static_cast<std::size_t>(i)].is_none();
+  }
   // throws  Error{kCorrupt} if the operand is absent
   ValueId input(int i) const;
   ValueId input_or_none(int i) const { return has_input(i) ? input(i) : kNoValue; }
@@ -82,10 +85,12 @@ class Operator {
   ValueId emit(std::string_view op, Values inputs, Attributes attributes = {});
   Values emit_outputs(std::string_view op, Values inputs, Attributes attributes,
                       const std::vector<bool>& wanted);
-  // The operator under its own name, with those attributes of the node that the canonical form has, after `changed`.
+  // The operator under its own name, with those attributes of the node that the canonical form has,
+  // after `changed`.
   Values emit_same(Values inputs, Attributes changed = {});
   ValueId emit_as(TensorType type, std::string_view op, Values inputs, Attributes attributes = {});
-  // One Reshape or Transpose, together with one that stands before; none where nothing is left to do.
+  // One Reshape or Transpose, together with one that stands before; none where nothing is left to
+  // do.
   ValueId reshape(ValueId id, Shape shape);
   ValueId transpose(ValueId id, Ints perm);
   ValueId constant_value(Tensor tensor) { return draft_.add_constant(std::move(tensor)); }
@@ -113,7 +118,8 @@ std::vector<double> to_doubles(const Tensor& tensor);
 Tensor scalar_of(DType dtype, double value, Shape shape = {});
 
 using Canonicalizer = Values (*)(Operator& op);
-// The function that rewrites an operator; nullptr for one that Inlay does not know. domain "" is ai.onnx.
+// The function that rewrites an operator; nullptr for one that Inlay does not know. domain "" is
+// ai.onnx.
 Canonicalizer find_canonicalizer(std::string_view domain, std::string_view op);
 
 struct CanonicalEntry {

@@ -15,7 +15,8 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// throws  Error{kNotFound, kIo}; Error{kCorrupt} if it is not a TensorProto; Error{kUnsupported} for its element type
+// throws  Error{kNotFound, kIo}; Error{kCorrupt} if it is not a TensorProto; Error{kUnsupported}
+// for its element type
 NamedTensor read_tensor_file(const std::filesystem::path& path);
 
 }  // namespace inlay

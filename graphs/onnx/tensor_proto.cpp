@@ -28,17 +28,28 @@ Tensor from_field(const TensorType& type, const Field& field, const std::string&
 Tensor from_fields(const onnx::TensorProto& proto, const TensorType& type,
                    const std::string& what) {
   switch (type.dtype) {
-    case DType::kF32: return from_field<float>(type, proto.float_data(), what);
-    case DType::kF64: return from_field<double>(type, proto.double_data(), what);
-    case DType::kI64: return from_field<std::int64_t>(type, proto.int64_data(), what);
-    case DType::kU32: return from_field<std::uint32_t>(type, proto.uint64_data(), what);
-    case DType::kU64: return from_field<std::uint64_t>(type, proto.uint64_data(), what);
-    case DType::kI32: return from_field<std::int32_t>(type, proto.int32_data(), what);
-    case DType::kI16: return from_field<std::int16_t>(type, proto.int32_data(), what);
-    case DType::kI8: return from_field<std::int8_t>(type, proto.int32_data(), what);
-    case DType::kU8: return from_field<std::uint8_t>(type, proto.int32_data(), what);
-    case DType::kBool: return from_field<bool>(type, proto.int32_data(), what);
-    default: return from_field<std::uint16_t>(type, proto.int32_data(), what);  // u16, f16, bf16
+    case DType::kF32:
+      return from_field<float>(type, proto.float_data(), what);
+    case DType::kF64:
+      return from_field<double>(type, proto.double_data(), what);
+    case DType::kI64:
+      return from_field<std::int64_t>(type, proto.int64_data(), what);
+    case DType::kU32:
+      return from_field<std::uint32_t>(type, proto.uint64_data(), what);
+    case DType::kU64:
+      return from_field<std::uint64_t>(type, proto.uint64_data(), what);
+    case DType::kI32:
+      return from_field<std::int32_t>(type, proto.int32_data(), what);
+    case DType::kI16:
+      return from_field<std::int16_t>(type, proto.int32_data(), what);
+    case DType::kI8:
+      return from_field<std::int8_t>(type, proto.int32_data(), what);
+    case DType::kU8:
+      return from_field<std::uint8_t>(type, proto.int32_data(), what);
+    case DType::kBool:
+      return from_field<bool>(type, proto.int32_data(), what);
+    default:
+      return from_field<std::uint16_t>(type, proto.int32_data(), what);  // u16, f16, bf16
   }
 }
 
@@ -48,7 +59,8 @@ bool is_aligned(const std::byte* data, DType dtype) {
 
 Tensor copy_bytes(const TensorType& type, const std::byte* bytes) {
   Tensor tensor = Tensor::zeros(type);
-  if (tensor.size_bytes() != 0) std::memcpy(tensor.mutable_bytes().data(), bytes, tensor.size_bytes());
+  if (tensor.size_bytes() != 0)
+    std::memcpy(tensor.mutable_bytes().data(), bytes, tensor.size_bytes());
   // Any byte but 0 is true in a file; in memory true is 1.
   if (type.dtype == DType::kBool) {
     for (std::byte& b : tensor.mutable_bytes()) b = std::byte{b != std::byte{0}};
@@ -57,7 +69,8 @@ Tensor copy_bytes(const TensorType& type, const std::byte* bytes) {
 }
 
 TensorType type_of(const onnx::TensorProto& proto, const std::string& what) {
-  TensorType type{dtype_of_proto(proto.data_type(), what), {proto.dims().begin(), proto.dims().end()}};
+  TensorType type{dtype_of_proto(proto.data_type(), what),
+                  {proto.dims().begin(), proto.dims().end()}};
   if (type.shape.size() > 64) {
     throw Error(Code::kUnsupported, fmt::format("{}: rank {}", what, type.shape.size()));
   }
@@ -66,7 +79,8 @@ TensorType type_of(const onnx::TensorProto& proto, const std::string& what) {
   } catch (const Error& error) {
     throw Error(Code::kCorrupt, fmt::format("{}: {}", what, error.what()));
   }
-  if (proto.has_segment()) throw Error(Code::kUnsupported, fmt::format("{}: stored in segments", what));
+  if (proto.has_segment())
+    throw Error(Code::kUnsupported, fmt::format("{}: stored in segments", what));
   return type;
 }
 
@@ -77,7 +91,8 @@ void check_raw_size(const TensorType& type, std::size_t found, const std::string
   }
 }
 
-std::uint64_t parse_number(const std::string& text, const std::string& key, const std::string& what) {
+std::uint64_t parse_number(const std::string& text, const std::string& key,
+                           const std::string& what) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
@@ -96,8 +111,8 @@ DType dtype_of_proto(std::int32_t number, const std::string& what) {
     throw Error(Code::kUnsupported, fmt::format("{}: strings are not supported", what));
   }
   if (size_of(dtype) == 0) {
-    throw Error(Code::kUnsupported, fmt::format("{}: element type {} of ONNX is not supported", what,
-                                                number));
+    throw Error(Code::kUnsupported,
+                fmt::format("{}: element type {} of ONNX is not supported", what, number));
   }
   return dtype;
 }
@@ -127,8 +142,9 @@ const MappedFile& TensorReader::open(const std::string& location, const std::str
   if (const auto it = files_.find(location); it != files_.end()) return it->second;
   const std::filesystem::path relative(location);
   if (folder_.empty()) {
-    throw Error(Code::kInvalidArgument,
-                fmt::format("{}: its bytes lie in '{}', but the model comes from memory", what, location));
+    throw Error(
+        Code::kInvalidArgument,
+        fmt::format("{}: its bytes lie in '{}', but the model comes from memory", what, location));
   }
   bool leaves = relative.is_absolute() || location.empty() || location.find('\0') != location.npos;
   for (const auto& part : relative) leaves = leaves || part == "..";
@@ -163,8 +179,9 @@ Tensor TensorReader::read_external(const onnx::TensorProto& proto, const TensorT
   check_raw_size(type, length, what);
   const MappedFile& file = open(location, what);
   if (offset > file.size_bytes || length > file.size_bytes - offset) {
-    throw Error(Code::kCorrupt, fmt::format("{}: bytes {} to {} + {} of '{}', which has only {}", what,
-                                            offset, offset, length, location, file.size_bytes));
+    throw Error(Code::kCorrupt,
+                fmt::format("{}: bytes {} to {} + {} of '{}', which has only {}", what, offset,
+                            offset, length, location, file.size_bytes));
   }
   if (length == 0) return Tensor::zeros(type);
   const std::byte* data = file.data.get() + offset;
@@ -186,9 +203,12 @@ std::optional<Attribute> read_attribute(const onnx::AttributeProto& proto, Tenso
     if (proto.strings_size() > 0) type = onnx::AttributeProto::STRINGS;
   }
   switch (type) {
-    case onnx::AttributeProto::FLOAT: return proto.f();
-    case onnx::AttributeProto::INT: return static_cast<std::int64_t>(proto.i());
-    case onnx::AttributeProto::STRING: return proto.s();
+    case onnx::AttributeProto::FLOAT:
+      return proto.f();
+    case onnx::AttributeProto::INT:
+      return static_cast<std::int64_t>(proto.i());
+    case onnx::AttributeProto::STRING:
+      return proto.s();
     case onnx::AttributeProto::TENSOR:
       return reader.read(proto.t(), fmt::format("{}: attribute '{}'", what, proto.name()));
     case onnx::AttributeProto::FLOATS:
@@ -198,10 +218,11 @@ std::optional<Attribute> read_attribute(const onnx::AttributeProto& proto, Tenso
     case onnx::AttributeProto::STRINGS:
       return std::vector<std::string>(proto.strings().begin(), proto.strings().end());
     case onnx::AttributeProto::GRAPH:
-    case onnx::AttributeProto::GRAPHS: return std::nullopt;
+    case onnx::AttributeProto::GRAPHS:
+      return std::nullopt;
     default:
-      throw Error(Code::kUnsupported, fmt::format("{}: attribute '{}' has kind {}", what, proto.name(),
-                                                  static_cast<int>(type)));
+      throw Error(Code::kUnsupported, fmt::format("{}: attribute '{}' has kind {}", what,
+                                                  proto.name(), static_cast<int>(type)));
   }
 }
 

@@ -1,4 +1,5 @@
-// Tensors of an ONNX file: typed fields, raw bytes, and external data, which is mapped and not copied.
+// Tensors of an ONNX file: typed fields, raw bytes, and external data, which is mapped and not
+// copied.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +14,8 @@
 namespace inlay {
 
 // The DType of an ONNX element type.
-// throws  Error{kUnsupported} "tensor 'w': …" for strings, complex numbers and types of less than a byte
+// throws  Error{kUnsupported} "tensor 'w': …" for strings, complex numbers and types of less than a
+// byte
 DType dtype_of_proto(std::int32_t number, const std::string& what);
 
 // Reads tensors, and the files their bytes lie in.
@@ -23,7 +25,8 @@ class TensorReader {
   explicit TensorReader(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   // what  for messages: "tensor 'w'"
-  // throws  Error{kCorrupt} if the bytes do not match the shape, Error{kNotFound} for a missing file of external data,
+  // throws  Error{kCorrupt} if the bytes do not match the shape, Error{kNotFound} for a missing
+  // file of external data,
   //         Error{kUnsupported} for other element types
   Tensor read(const onnx::TensorProto& proto, const std::string& what);
   // The same, taking large raw bytes out of the message instead of copying them.

@@ -12,8 +12,8 @@ using Type = DType;
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-// The text of the graph that one node on input x makes; further operands are constants c1, c2, …, where an empty
-// tensor stands for an omitted one.
+// The text of the graph that one node on input x makes; further operands are constants c1, c2, …,
+// where an empty tensor stands for an omitted one.
 std::string canonical(std::int64_t opset, const std::string& op, const Shape& x,
                       const std::vector<Tensor>& operands, const Attributes& attributes,
                       int outputs = 1, Type dtype = Type::kF32) {
@@ -39,23 +39,27 @@ Tensor f32(const Shape& shape) { return Tensor::zeros({Type::kF32, shape}); }
 Tensor f32_scalar(float value) { return Tensor::from<float>({}, {value}); }
 
 TEST(CanonicalConv, SamePaddingFollowsTheDilatedKernel) {
-  const std::string upper = canonical(11, "Conv", {1, 1, 7, 8}, {f32({2, 1, 3, 2})},
-                                      {{"auto_pad", text("SAME_UPPER")}, {"dilations", ints({2, 3})}});
+  const std::string upper =
+      canonical(11, "Conv", {1, 1, 7, 8}, {f32({2, 1, 3, 2})},
+                {{"auto_pad", text("SAME_UPPER")}, {"dilations", ints({2, 3})}});
   EXPECT_EQ(upper,
             "y: f32[1x2x7x8] = Conv(x, c1) {dilations=[2, 3], group=1, kernel_shape=[3, 2], "
             "pads=[2, 1, 2, 2], strides=[1, 1]}\n");
-  const std::string lower = canonical(11, "Conv", {1, 1, 7, 8}, {f32({2, 1, 3, 2})},
-                                      {{"auto_pad", text("SAME_LOWER")}, {"dilations", ints({2, 3})}});
+  const std::string lower =
+      canonical(11, "Conv", {1, 1, 7, 8}, {f32({2, 1, 3, 2})},
+                {{"auto_pad", text("SAME_LOWER")}, {"dilations", ints({2, 3})}});
   EXPECT_NE(lower.find("pads=[2, 2, 2, 1]"), std::string::npos) << lower;
 }
 
 TEST(CanonicalConv, TransposedOutputShapeBecomesPads) {
-  const std::string text_form = canonical(11, "ConvTranspose", {1, 1, 3, 3}, {f32({1, 2, 3, 3})},
-                                          {{"strides", ints({3, 2})}, {"output_shape", ints({8, 6})}});
+  const std::string text_form =
+      canonical(11, "ConvTranspose", {1, 1, 3, 3}, {f32({1, 2, 3, 3})},
+                {{"strides", ints({3, 2})}, {"output_shape", ints({8, 6})}});
   // Full sizes are 9 and 7: one too many each, and the odd one goes to the beginning.
-  EXPECT_EQ(text_form,
-            "y: f32[1x2x8x6] = ConvTranspose(x, c1) {dilations=[1, 1], group=1, kernel_shape=[3, 3], "
-            "output_padding=[0, 0], pads=[1, 1, 0, 0], strides=[3, 2]}\n");
+  EXPECT_EQ(
+      text_form,
+      "y: f32[1x2x8x6] = ConvTranspose(x, c1) {dilations=[1, 1], group=1, kernel_shape=[3, 3], "
+      "output_padding=[0, 0], pads=[1, 1, 0, 0], strides=[3, 2]}\n");
 }
 
 TEST(CanonicalPool, DefaultsAreWrittenOut) {
@@ -99,38 +103,44 @@ TEST(CanonicalReduce, AxesComeFromAttributeOrOperand) {
 }
 
 TEST(CanonicalReshape, AllItsKin) {
-  const auto reshaped = [](const std::string& shape) { return "y: f32[" + shape + "] = Reshape(x)\n"; };
+  const auto reshaped = [](const std::string& shape) {
+    return "y: f32[" + shape + "] = Reshape(x)\n";
+  };
   EXPECT_EQ(canonical(13, "Reshape", {2, 3, 4}, {ints_tensor({0, -1})}, {}), reshaped("2x12"));
   EXPECT_EQ(canonical(13, "Flatten", {2, 3, 4}, {}, {{"axis", std::int64_t{2}}}), reshaped("6x4"));
   EXPECT_EQ(canonical(11, "Squeeze", {2, 1, 4}, {}, {{"axes", ints({-2})}}), reshaped("2x4"));
   EXPECT_EQ(canonical(13, "Squeeze", {2, 1, 1}, {}, {}), reshaped("2"));
   EXPECT_EQ(canonical(13, "Unsqueeze", {2, 3}, {ints_tensor({0, -1})}, {}), reshaped("1x2x3x1"));
-  EXPECT_EQ(canonical(14, "Reshape", {0, 3}, {ints_tensor({3, 0})}, {{"allowzero", std::int64_t{1}}}),
-            reshaped("3x0"));
+  EXPECT_EQ(
+      canonical(14, "Reshape", {0, 3}, {ints_tensor({3, 0})}, {{"allowzero", std::int64_t{1}}}),
+      reshaped("3x0"));
 }
 
 TEST(CanonicalSlice, ReversesWithTheSmallestInteger) {
-  EXPECT_EQ(canonical(13, "Slice", {4},
-                      {ints_tensor({-1}), ints_tensor({kMin}), ints_tensor({0}), ints_tensor({-1})}, {}),
-            "y: f32[4] = Slice(x) {axes=[0], ends=[-1], starts=[3], steps=[-1]}\n");
+  EXPECT_EQ(
+      canonical(13, "Slice", {4},
+                {ints_tensor({-1}), ints_tensor({kMin}), ints_tensor({0}), ints_tensor({-1})}, {}),
+      "y: f32[4] = Slice(x) {axes=[0], ends=[-1], starts=[3], steps=[-1]}\n");
 }
 
 TEST(CanonicalSlice, ClampsAndSortsAxes) {
-  EXPECT_EQ(canonical(9, "Slice", {4, 5}, {},
-                      {{"axes", ints({1, 0})}, {"starts", ints({1, -3})}, {"ends", ints({kMax, -1})}}),
-            "y: f32[2x4] = Slice(x) {axes=[0, 1], ends=[3, 5], starts=[1, 1], steps=[1, 1]}\n");
+  EXPECT_EQ(
+      canonical(9, "Slice", {4, 5}, {},
+                {{"axes", ints({1, 0})}, {"starts", ints({1, -3})}, {"ends", ints({kMax, -1})}}),
+      "y: f32[2x4] = Slice(x) {axes=[0, 1], ends=[3, 5], starts=[1, 1], steps=[1, 1]}\n");
 }
 
 TEST(CanonicalSlice, StepBeyondTheEndTakesOneElement) {
-  EXPECT_EQ(canonical(13, "Slice", {4},
-                      {ints_tensor({1}), ints_tensor({kMax}), ints_tensor({0}), ints_tensor({kMax})}, {}),
-            "y: f32[1] = Slice(x) {axes=[0], ends=[4], starts=[1], steps=[5]}\n");
+  EXPECT_EQ(
+      canonical(13, "Slice", {4},
+                {ints_tensor({1}), ints_tensor({kMax}), ints_tensor({0}), ints_tensor({kMax})}, {}),
+      "y: f32[1] = Slice(x) {axes=[0], ends=[4], starts=[1], steps=[5]}\n");
 }
 
 TEST(CanonicalPad, AxesAndNegativeAmounts) {
-  EXPECT_EQ(canonical(18, "Pad", {4, 5},
-                      {ints_tensor({-1, 2}), f32_scalar(3), ints_tensor({-1})}, {}),
-            "y: f32[4x6] = Pad(x) {mode=\"constant\", pads=[0, -1, 0, 2], value=3}\n");
+  EXPECT_EQ(
+      canonical(18, "Pad", {4, 5}, {ints_tensor({-1, 2}), f32_scalar(3), ints_tensor({-1})}, {}),
+      "y: f32[4x6] = Pad(x) {mode=\"constant\", pads=[0, -1, 0, 2], value=3}\n");
 }
 
 TEST(CanonicalSplit, EqualAndUnequalParts) {
@@ -148,17 +158,18 @@ TEST(CanonicalTopK, CountComesFromAttributeOrOperand) {
 }
 
 TEST(CanonicalResize, SizesBecomeScales) {
-  EXPECT_EQ(canonical(13, "Resize", {1, 1, 2, 4},
-                      {Tensor(), Tensor(), ints_tensor({1, 1, 3, 4})}, {{"mode", text("linear")}}),
-            "y: f32[1x1x3x4] = Resize(x) {antialias=0, "
-            "coordinate_transformation_mode=\"half_pixel\", cubic_coeff_a=-0.75, exclude_outside=0, "
-            "extrapolation_value=0, mode=\"linear\", nearest_mode=\"round_prefer_floor\", "
-            "scales=[1, 1, 1.5, 1]}\n");
+  EXPECT_EQ(
+      canonical(13, "Resize", {1, 1, 2, 4}, {Tensor(), Tensor(), ints_tensor({1, 1, 3, 4})},
+                {{"mode", text("linear")}}),
+      "y: f32[1x1x3x4] = Resize(x) {antialias=0, "
+      "coordinate_transformation_mode=\"half_pixel\", cubic_coeff_a=-0.75, exclude_outside=0, "
+      "extrapolation_value=0, mode=\"linear\", nearest_mode=\"round_prefer_floor\", "
+      "scales=[1, 1, 1.5, 1]}\n");
 }
 
 TEST(CanonicalResize, UpsampleIsAsymmetricAndRoundsDown) {
-  const std::string result = canonical(7, "Upsample", {1, 1, 2, 2}, {},
-                                       {{"scales", std::vector<float>{1, 1, 2, 2}}});
+  const std::string result =
+      canonical(7, "Upsample", {1, 1, 2, 2}, {}, {{"scales", std::vector<float>{1, 1, 2, 2}}});
   EXPECT_NE(result.find("y: f32[1x1x4x4] = Resize(x)"), std::string::npos) << result;
   EXPECT_NE(result.find("coordinate_transformation_mode=\"asymmetric\""), std::string::npos);
   EXPECT_NE(result.find("nearest_mode=\"floor\""), std::string::npos);
@@ -177,8 +188,9 @@ TEST(CanonicalChain, SumGoesLeftToRight) {
   for (const char* name : {"a", "b", "c"}) m.input(name, Type::kF32, Shape{2});
   m.node("Mean", {"a", "b", "c"}, {"y"});
   m.output("y");
-  EXPECT_EQ(m.import().graph.to_text(),
-            "n_y: f32[2] = Add(a, b)\nn_y_1: f32[2] = Add(n_y, c)\ny: f32[2] = Mul(n_y_1, n_y.1)\n");
+  EXPECT_EQ(
+      m.import().graph.to_text(),
+      "n_y: f32[2] = Add(a, b)\nn_y_1: f32[2] = Add(n_y, c)\ny: f32[2] = Mul(n_y_1, n_y.1)\n");
 }
 
 TEST(CanonicalLstm, BatchFirstBecomesTransposes) {

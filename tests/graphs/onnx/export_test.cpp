@@ -36,7 +36,10 @@ std::vector<Case> movement_cases() {
       {"Split", {x}, {{"axis", number(2)}, {"split", ints({1, 3})}}, 2},
       {"Slice",
        {x},
-       {{"axes", ints({0, 2})}, {"starts", ints({0, 3})}, {"ends", ints({1, -1})}, {"steps", ints({1, -2})}}},
+       {{"axes", ints({0, 2})},
+        {"starts", ints({0, 3})},
+        {"ends", ints({1, -1})},
+        {"steps", ints({1, -2})}}},
       {"Pad", {x}, {{"pads", ints({0, 1, 0, 0, -1, 2})}, {"value", 1.5f}}},
       {"Pad", {x}, {{"pads", ints({0, 1, 0, 0, 1, 2})}, {"mode", text("reflect")}}},
       {"Gather", {x, typed(Type::kI64, {2})}, {{"axis", number(1)}}},
@@ -52,8 +55,15 @@ std::vector<Case> movement_cases() {
       {"DepthToSpace", {f32({1, 8, 2, 2})}, {{"blocksize", number(2)}, {"mode", text("CRD")}}},
       {"SpaceToDepth", {f32({1, 2, 4, 4})}, {{"blocksize", number(2)}}},
       {"GridSample", {f32({1, 2, 4, 4}), f32({1, 3, 3, 2})}, {{"align_corners", number(1)}}},
-      {"Resize", {f32({1, 1, 3, 4})}, {{"scales", std::vector<float>{1, 1, 1.5f, 2}}}, 1, f32({1, 1, 4, 8})},
-      {"Resize", {f32({1, 1, 4, 4})}, {{"scales", std::vector<float>{1, 1, 1.75f, 1}}, {"mode", text("cubic")}}, 1,
+      {"Resize",
+       {f32({1, 1, 3, 4})},
+       {{"scales", std::vector<float>{1, 1, 1.5f, 2}}},
+       1,
+       f32({1, 1, 4, 8})},
+      {"Resize",
+       {f32({1, 1, 4, 4})},
+       {{"scales", std::vector<float>{1, 1, 1.75f, 1}}, {"mode", text("cubic")}},
+       1,
        f32({1, 1, 7, 4})},
   };
 }
@@ -61,20 +71,26 @@ std::vector<Case> movement_cases() {
 std::vector<Case> network_cases() {
   const TensorType x = f32({1, 4, 6, 6});
   const TensorType channel = f32({4});
-  const Attributes window = {{"kernel_shape", ints({3, 3})}, {"strides", ints({2, 1})},
-                             {"pads", ints({1, 0, 1, 2})}};
+  const Attributes window = {
+      {"kernel_shape", ints({3, 3})}, {"strides", ints({2, 1})}, {"pads", ints({1, 0, 1, 2})}};
   const TensorType u8 = typed(Type::kU8, {4, 4});
   const TensorType u8_scalar = typed(Type::kU8, {});
   const TensorType s = f32({});
-  const TensorType weights[] = {f32({1, 16, 3}), f32({1, 16, 4}), f32({1, 12, 3}), f32({1, 12, 4}),
-                                f32({1, 4, 3}), f32({1, 4, 4})};
+  const TensorType weights[] = {f32({1, 16, 3}), f32({1, 16, 4}), f32({1, 12, 3}),
+                                f32({1, 12, 4}), f32({1, 4, 3}),  f32({1, 4, 4})};
   return {
-      {"Conv", {x, f32({8, 2, 3, 3}), f32({8})}, {{"group", number(2)}, {"pads", ints({0, 1, 2, 3})}}},
-      {"ConvTranspose", {x, f32({4, 3, 3, 3})}, {{"strides", ints({2, 2})}, {"output_padding", ints({1, 0})}}},
-      {"ConvInteger", {typed(Type::kU8, {1, 4, 6, 6}), typed(Type::kU8, {2, 4, 3, 3}), u8_scalar}, {}},
+      {"Conv",
+       {x, f32({8, 2, 3, 3}), f32({8})},
+       {{"group", number(2)}, {"pads", ints({0, 1, 2, 3})}}},
+      {"ConvTranspose",
+       {x, f32({4, 3, 3, 3})},
+       {{"strides", ints({2, 2})}, {"output_padding", ints({1, 0})}}},
+      {"ConvInteger",
+       {typed(Type::kU8, {1, 4, 6, 6}), typed(Type::kU8, {2, 4, 3, 3}), u8_scalar},
+       {}},
       {"QLinearConv",
-       {typed(Type::kU8, {1, 4, 6, 6}), s, u8_scalar, typed(Type::kU8, {2, 4, 3, 3}), s, u8_scalar, s,
-        u8_scalar},
+       {typed(Type::kU8, {1, 4, 6, 6}), s, u8_scalar, typed(Type::kU8, {2, 4, 3, 3}), s, u8_scalar,
+        s, u8_scalar},
        {}},
       {"MaxPool", {x}, window, 2},
       {"AveragePool", {x}, window},
@@ -96,10 +112,18 @@ std::vector<Case> network_cases() {
       {"MatMulInteger", {u8, u8, u8_scalar, u8_scalar}, {}},
       {"QLinearMatMul", {u8, s, u8_scalar, u8, s, u8_scalar, s, u8_scalar}, {}},
       {"DynamicQuantizeLinear", {f32({2, 3})}, {}, 3},
-      {"QuantizeLinear", {f32({2, 3}), f32({3}), typed(Type::kI8, {3})}, {{"axis", number(1)}, {"to", number(3)}}},
+      {"QuantizeLinear",
+       {f32({2, 3}), f32({3}), typed(Type::kI8, {3})},
+       {{"axis", number(1)}, {"to", number(3)}}},
       {"DequantizeLinear", {u8, f32({4})}, {{"axis", number(1)}}},
-      {"LSTM", {f32({5, 2, 3}), weights[0], weights[1], f32({1, 32})}, {{"hidden_size", number(4)}}, 3},
-      {"GRU", {f32({5, 2, 3}), weights[2], weights[3]}, {{"hidden_size", number(4)}, {"clip", 3.0f}}, 2},
+      {"LSTM",
+       {f32({5, 2, 3}), weights[0], weights[1], f32({1, 32})},
+       {{"hidden_size", number(4)}},
+       3},
+      {"GRU",
+       {f32({5, 2, 3}), weights[2], weights[3]},
+       {{"hidden_size", number(4)}, {"clip", 3.0f}},
+       2},
       {"RNN", {f32({5, 2, 3}), weights[4], weights[5]}, {{"hidden_size", number(4)}}, 2},
   };
 }
@@ -118,12 +142,14 @@ std::vector<Case> elementwise_cases() {
   };
   for (const OpInfo& op : all_ops()) {
     const std::string name(op.name);
-    const std::set<std::string> done = {"Clip", "Cast", "Where", "BitShift", "PRelu", "Pow", "Gelu", "Swish"};
+    const std::set<std::string> done = {"Clip",  "Cast", "Where", "BitShift",
+                                        "PRelu", "Pow",  "Gelu",  "Swish"};
     if (op.is_elementwise && done.count(name) == 0) {
       Type dtype = Type::kF32;
       if (name == "And" || name == "Or" || name == "Xor" || name == "Not") dtype = Type::kBool;
       if (name.starts_with("Bitwise") || name == "Mod") dtype = Type::kI32;
-      cases.push_back({name, Types(static_cast<std::size_t>(op.min_inputs), typed(dtype, {2, 3})), {}});
+      cases.push_back(
+          {name, Types(static_cast<std::size_t>(op.min_inputs), typed(dtype, {2, 3})), {}});
     }
     if (name.starts_with("Reduce")) {
       cases.push_back({name, {f32({2, 3, 4})}, {{"axes", ints({0, 2})}, {"keepdims", number(0)}}});
@@ -177,7 +203,8 @@ TEST(OnnxExport, EveryOperatorComesBackAsItWas) {
 
 TEST(OnnxExport, CasesCoverTheTable) {
   // Written by other operators, or not at all: each has its own test or a reason.
-  std::set<std::string> covered = {"Swish", "RMSNormalization", "GroupNormalization", "EyeLike", "Convert"};
+  std::set<std::string> covered = {"Swish", "RMSNormalization", "GroupNormalization", "EyeLike",
+                                   "Convert"};
   for (const Case& item : all_cases()) covered.insert(item.op);
   for (const OpInfo& op : all_ops()) {
     EXPECT_EQ(covered.count(std::string(op.name)), 1u) << op.name;
@@ -187,17 +214,20 @@ TEST(OnnxExport, CasesCoverTheTable) {
 TEST(OnnxExport, OperatorsNewerThanTheOpsetAreSpelledOut) {
   const Types norm = {f32({2, 4, 3}), f32({4}), f32({4})};
   const std::string group =
-      import_bytes(export_onnx_bytes(graph_of({"GroupNormalization", norm, {{"num_groups", number(2)}}})))
+      import_bytes(
+          export_onnx_bytes(graph_of({"GroupNormalization", norm, {{"num_groups", number(2)}}})))
           .graph.to_text();
   EXPECT_NE(group.find("InstanceNormalization"), std::string::npos) << group;
   EXPECT_NE(group.find("o: f32[2x4x3] = Add"), std::string::npos) << group;
   const std::string rms =
-      import_bytes(export_onnx_bytes(graph_of({"RMSNormalization", {f32({2, 3}), f32({3})}, {{"axis", number(1)}}})))
+      import_bytes(export_onnx_bytes(graph_of(
+                       {"RMSNormalization", {f32({2, 3}), f32({3})}, {{"axis", number(1)}}})))
           .graph.to_text();
   EXPECT_NE(rms.find("ReduceMean"), std::string::npos) << rms;
   EXPECT_NE(rms.find("o: f32[2x3] = Mul"), std::string::npos) << rms;
   const std::string swish =
-      import_bytes(export_onnx_bytes(graph_of({"Swish", {f32({2})}, {{"alpha", 2.0f}}}))).graph.to_text();
+      import_bytes(export_onnx_bytes(graph_of({"Swish", {f32({2})}, {{"alpha", 2.0f}}})))
+          .graph.to_text();
   EXPECT_NE(swish.find("Sigmoid"), std::string::npos) << swish;
 }
 

@@ -1,4 +1,5 @@
-// A broken file ends in an Error, whatever is broken: never in a crash, another exception or an endless allocation.
+// A broken file ends in an Error, whatever is broken: never in a crash, another exception or an
+// endless allocation.
 #include <gtest/gtest.h>
 
 #include "core/base/rng.h"
@@ -7,7 +8,8 @@
 namespace inlay {
 namespace {
 
-// A model with most kinds of fields: weights in both forms, attributes, an If, operands that are shapes.
+// A model with most kinds of fields: weights in both forms, attributes, an If, operands that are
+// shapes.
 std::string model_bytes() {
   ModelBuilder m(13);
   m.input("x", DType::kF32, Shape{1, 2, 6, 6});
@@ -20,7 +22,8 @@ std::string model_bytes() {
   m.constant("shape", ints_tensor({0, -1})).constant("starts", ints_tensor({1}));
   m.constant("ends", ints_tensor({-1})).constant("flag", Tensor::from<bool>({}, {true}));
   m.node("Conv", {"x", "w", "b"}, {"c"}, {{"pads", ints({1, 1, 1, 1})}, {"strides", ints({2, 2})}});
-  m.node("MaxPool", {"c"}, {"p"}, {{"kernel_shape", ints({2, 2})}, {"auto_pad", text("SAME_UPPER")}});
+  m.node("MaxPool", {"c"}, {"p"},
+         {{"kernel_shape", ints({2, 2})}, {"auto_pad", text("SAME_UPPER")}});
   m.node("Reshape", {"p", "shape"}, {"r"});
   m.node("Slice", {"r", "starts", "ends", "starts"}, {"s"});
   onnx::NodeProto& branch = m.node("If", {"flag"}, {"i"});

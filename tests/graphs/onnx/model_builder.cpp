@@ -119,4 +119,8 @@ std::string import_error(const std::string& bytes, Code code, const ImportOption
   return "";
 }
 
+void expect_in(const std::string& part, const std::string& whole) {
+  EXPECT_NE(whole.find(part), std::string::npos) << "'" << part << "' is not in: " << whole;
+}
+
 }  // namespace inlay

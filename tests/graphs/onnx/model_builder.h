@@ -44,7 +44,11 @@ Tensor ints_tensor(const std::vector<std::int64_t>& values);
 // Imports bytes, without a folder for external data.
 Imported import_bytes(const std::string& bytes, const ImportOptions& options = {});
 
-// The message of the error that import ends with; fails the test if there is none or its code is another.
+// The message of the error that import ends with; fails the test if there is none or its code is
+// another.
 std::string import_error(const std::string& bytes, Code code, const ImportOptions& options = {});
+
+// Fails the test, showing both, if `part` is not in `whole`.
+void expect_in(const std::string& part, const std::string& whole);
 
 }  // namespace inlay
