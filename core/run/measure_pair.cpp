@@ -30,7 +30,8 @@ class Runner {
                                 to_string(value.type), to_string(inputs[i].type())));
       }
       std::byte* data = add(value.layout.size_bytes(value.type));
-      convert_layout(value.type, Layout::dense(value.layout.rank()), inputs[i].data(), value.layout, data);
+      convert_layout(value.type, Layout::dense(value.layout.rank()), inputs[i].data(), value.layout,
+                     data);
       inputs_.push_back(data);
     }
     for (const int output : plan.outputs) {
@@ -58,7 +59,8 @@ class Runner {
   std::vector<std::byte*> outputs_;
 };
 
-// The 97.5% point of Student's t: Cornish and Fisher's expansion around the normal's; within 2% from four degrees on.
+// The 97.5% point of Student's t: Cornish and Fisher's expansion around the normal's; within 2%
+// from four degrees on.
 double student_t(int degrees) {
   if (degrees <= 3) {
     constexpr double kExact[] = {12.706, 4.303, 3.182};

@@ -15,7 +15,8 @@ namespace {
 // A conversion is short; half the time of a region's measurement gives the same spread.
 constexpr double kConversionSeconds = 0.1;
 
-// Steps of the plan that dispatch is read from: enough that a run is well above the clock's resolution.
+// Steps of the plan that dispatch is read from: enough that a run is well above the clock's
+// resolution.
 constexpr int kManySteps = 64;
 constexpr std::uint64_t kSlotBytes = 64;
 
@@ -75,12 +76,14 @@ class ConversionPricer {
     meter_.report("conversion " + name);
     const Measurement own = by_host(work, name);
     if (own.status != MeasurementStatus::kOk) {
-      throw Error(Code::kInternal, fmt::format("the host's own conversion of {}: {}", name, own.reason));
+      throw Error(Code::kInternal,
+                  fmt::format("the host's own conversion of {}: {}", name, own.reason));
     }
     ConversionCost best{own.cost, ""};
     for (const std::string& plugin : converters(work, meter_.context().host)) {
       const std::optional<Measurement> m = by_plugin(work, plugin);
-      if (m && m->status == MeasurementStatus::kOk && m->cost.ns < best.cost.ns) best = {m->cost, plugin};
+      if (m && m->status == MeasurementStatus::kOk && m->cost.ns < best.cost.ns)
+        best = {m->cost, plugin};
     }
     meter_.advance();
     return best;
@@ -104,11 +107,12 @@ class ConversionPricer {
   std::optional<Measurement> by_plugin(const ConversionWork& work, const std::string& plugin) {
     const PriceContext& context = meter_.context();
     const Region region = conversion_region(work.type, work.from, work.to);
-    const MeasurementKey key = region_key(MeasurementKind::kConversion, region, plugin, context.host);
+    const MeasurementKey key =
+        region_key(MeasurementKind::kConversion, region, plugin, context.host);
     if (const auto known = meter_.find(key)) return known;
     if (meter_.is_budget_spent()) return std::nullopt;
-    const CheckResult check = check_region(region, plugin, "exact",
-                                           {context.host, context.database, context.worker, context.seed});
+    const CheckResult check = check_region(
+        region, plugin, "exact", {context.host, context.database, context.worker, context.seed});
     if (!check.is_ok()) return std::nullopt;
     return meter_.measure(key, lower_region(region, plugin, context.host), request());
   }
@@ -121,9 +125,15 @@ Lowered tiny_steps(int count, PluginHost& host) {
   const TensorType type{DType::kF32, {1}};
   Region region;
   region.pattern = "Relu";
-  region.values = {{.name = "x", .port = "", .type = type, .layout = Layout::dense(1), .constant = {}},
-                   {.name = "y", .port = "", .type = type, .layout = Layout::dense(1), .constant = {}}};
-  region.nodes = {{.name = "relu", .domain = "", .op = "Relu", .inputs = {0}, .outputs = {1}, .attributes = {}}};
+  region.values = {
+      {.name = "x", .port = "", .type = type, .layout = Layout::dense(1), .constant = {}},
+      {.name = "y", .port = "", .type = type, .layout = Layout::dense(1), .constant = {}}};
+  region.nodes = {{.name = "relu",
+                   .domain = "",
+                   .op = "Relu",
+                   .inputs = {0},
+                   .outputs = {1},
+                   .attributes = {}}};
   region.inputs = {0};
   region.outputs = {1};
   Lowered lowered = lower_region(region, kReferencePlugin, host);
@@ -137,7 +147,9 @@ Lowered tiny_steps(int count, PluginHost& host) {
     next.inputs = {source};
     next.outputs = {output};
     if (i + 1 < count) {
-      plan.values.push_back({.name = fmt::format("t{}", i), .type = type, .layout = Layout::dense(1),
+      plan.values.push_back({.name = fmt::format("t{}", i),
+                             .type = type,
+                             .layout = Layout::dense(1),
                              .storage = Storage::kTemporary,
                              .offset_bytes = kSlotBytes * static_cast<std::uint64_t>(i)});
       next.outputs = {static_cast<int>(plan.values.size()) - 1};
@@ -151,7 +163,8 @@ Lowered tiny_steps(int count, PluginHost& host) {
 }
 
 double time_tiny_steps(int count, Meter& meter) {
-  const MeasurementKey key = meter.host_key(MeasurementKind::kDispatch, fmt::format("{} steps", count));
+  const MeasurementKey key =
+      meter.host_key(MeasurementKind::kDispatch, fmt::format("{} steps", count));
   std::optional<Measurement> m = meter.find(key);
   if (!m) {
     MeasureRequest request;
@@ -167,8 +180,8 @@ double time_tiny_steps(int count, Meter& meter) {
 
 }  // namespace
 
-std::map<ConversionKey, ConversionCost> price_conversions(const std::vector<ConversionWork>& conversions,
-                                                          Meter& meter) {
+std::map<ConversionKey, ConversionCost> price_conversions(
+    const std::vector<ConversionWork>& conversions, Meter& meter) {
   std::map<ConversionKey, ConversionCost> costs;
   ConversionPricer pricer(meter);
   for (const ConversionWork& work : conversions) {

@@ -1,4 +1,5 @@
-// What lies between two steps: layout conversions and the executor's own work. Private to search/cost.
+// What lies between two steps: layout conversions and the executor's own work. Private to
+// search/cost.
 #pragma once
 
 #include <map>
@@ -9,15 +10,17 @@
 
 namespace inlay {
 
-// Each conversion by the host and by every plugin that declares it; the fastest right one. All are priced even when the
-// budget is spent (then by one run of the host's), since a search cannot do without.
-std::map<ConversionKey, ConversionCost> price_conversions(const std::vector<ConversionWork>& conversions,
-                                                          Meter& meter);
+// Each conversion by the host and by every plugin that declares it; the fastest right one. All are
+// priced even when the budget is spent (then by one run of the host's), since a search cannot do
+// without.
+std::map<ConversionKey, ConversionCost> price_conversions(
+    const std::vector<ConversionWork>& conversions, Meter& meter);
 
 // What the executor adds, from plans of one and of many tiny steps.
 struct StepOverhead {
   double dispatch_ns = 0;  // each further step
-  double run_ns = 0;       // a run of one tiny step: what a region measured alone contains beside its work
+  double run_ns =
+      0;  // a run of one tiny step: what a region measured alone contains beside its work
 };
 StepOverhead price_dispatch(Meter& meter);
 

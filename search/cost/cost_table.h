@@ -23,7 +23,8 @@ struct Cost {
 // A candidate's cost, or why it has none.
 struct CandidateCost {
   std::optional<Cost> cost;
-  std::string reason;  // set iff cost is absent: declined, wrong result, crashed, hung, excluded, pruned
+  std::string
+      reason;  // set iff cost is absent: declined, wrong result, crashed, hung, excluded, pruned
 };
 
 struct ConversionCost {
@@ -40,7 +41,8 @@ struct CostTable {
   double dispatch_ns = 0;  // what one more step costs the executor beyond the work itself
 
   // throws  Error{kInternal} if the conversion was not measured
-  const ConversionCost& conversion(const TensorType& type, const Layout& from, const Layout& to) const;
+  const ConversionCost& conversion(const TensorType& type, const Layout& from,
+                                   const Layout& to) const;
 };
 
 }  // namespace inlay

@@ -71,7 +71,8 @@ int index_of(const char* const (&names)[n], std::string_view name) {
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, sqlite3* connection, int result) {
-  const std::string said = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(result);
+  const std::string said =
+      connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(result);
   const int error_number = connection != nullptr ? sqlite3_system_errno(connection) : 0;
   const std::string reason =
       error_number == 0 ? said : fmt::format("{}: {}", said, std::strerror(error_number));
@@ -79,7 +80,7 @@ int index_of(const char* const (&names)[n], std::string_view name) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
     case SQLITE_FORMAT:
-    case SQLITE_ERROR:     // a table or column that should be there is not
+    case SQLITE_ERROR:  // a table or column that should be there is not
     case SQLITE_MISMATCH:
       throw Error(Code::kCorrupt,
                   fmt::format("cost database '{}' cannot be used: {}; move the file away or delete "
@@ -87,8 +88,8 @@ int index_of(const char* const (&names)[n], std::string_view name) {
                               path.string(), said));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw Error(Code::kBusy, fmt::format("cost database '{}' is locked by another process",
-                                           path.string()));
+      throw Error(Code::kBusy,
+                  fmt::format("cost database '{}' is locked by another process", path.string()));
     case SQLITE_NOMEM:
       throw Error(Code::kNoMemory, fmt::format("cost database '{}': out of memory", path.string()));
     default:
@@ -182,7 +183,8 @@ void bind_row(Statement& statement, const MeasurementKey& key, const Measurement
   statement.bind(14, std::string_view(m.reason));
   statement.bind(15, std::string_view(m.detail));
   statement.bind(16, m.when != 0 ? m.when : static_cast<std::int64_t>(std::time(nullptr)));
-  statement.bind(17, m.version.empty() ? std::string_view(INLAY_VERSION) : std::string_view(m.version));
+  statement.bind(17,
+                 m.version.empty() ? std::string_view(INLAY_VERSION) : std::string_view(m.version));
 }
 
 }  // namespace
@@ -265,7 +267,8 @@ void CostDatabase::State::open() {
   sqlite3_busy_timeout(connection, static_cast<int>(busy_timeout.count()));
   if (sqlite3_db_readonly(connection, "main") == 1) {
     throw Error(Code::kIo, fmt::format("cost database '{}' is read-only; copy it, or name another "
-                                       "file in INLAY_DB", path.string()));
+                                       "file in INLAY_DB",
+                                       path.string()));
   }
   prepare_schema();
   find = std::make_unique<Statement>(path, connection, kFind);
@@ -280,8 +283,9 @@ void CostDatabase::State::refuse_foreign_tables() {
   }
 }
 
-// Two processes may create the file at the same moment. SQLite does not wait where waiting could deadlock (a change of
-// the journal mode, recovery of a WAL), so the whole is tried again until busy_timeout is over.
+// Two processes may create the file at the same moment. SQLite does not wait where waiting could
+// deadlock (a change of the journal mode, recovery of a WAL), so the whole is tried again until
+// busy_timeout is over.
 void CostDatabase::State::prepare_schema() {
   const auto deadline = std::chrono::steady_clock::now() + busy_timeout;
   for (;;) {
@@ -312,14 +316,16 @@ void CostDatabase::State::prepare_schema() {
   if (const std::int64_t schema = number("PRAGMA user_version"); schema != kSchema) {
     throw Error(Code::kStale,
                 fmt::format("cost database '{}' was written by a newer Inlay: it has schema {}, "
-                            "this program reads schema {}", path.string(), schema, kSchema));
+                            "this program reads schema {}",
+                            path.string(), schema, kSchema));
   }
 }
 
 MeasurementKind CostDatabase::State::read_kind(const std::string& name) const {
   const int kind = index_of(kKinds, name);
   if (kind < 0) {
-    throw Error(Code::kCorrupt, fmt::format("cost database '{}': unknown kind '{}'", path.string(), name));
+    throw Error(Code::kCorrupt,
+                fmt::format("cost database '{}': unknown kind '{}'", path.string(), name));
   }
   return static_cast<MeasurementKind>(kind);
 }
@@ -347,8 +353,14 @@ Measurement CostDatabase::State::read(const Statement& row) const {
 
 // Columns 9 on of kAll.
 MeasurementKey CostDatabase::State::read_key(const Statement& row) const {
-  return {read_kind(row.text(9)), row.text(10), row.text(11), row.text(12), row.text(13),
-          row.text(14), static_cast<int>(row.integer(15)), row.text(16)};
+  return {read_kind(row.text(9)),
+          row.text(10),
+          row.text(11),
+          row.text(12),
+          row.text(13),
+          row.text(14),
+          static_cast<int>(row.integer(15)),
+          row.text(16)};
 }
 
 CostDatabase::CostDatabase(const std::filesystem::path& path, DatabaseOptions options)
@@ -447,7 +459,8 @@ void CostDatabase::verify() const {
   if (found != "ok") {
     throw Error(Code::kCorrupt,
                 fmt::format("cost database '{}' is damaged: {}; export what can be read, and "
-                            "delete the file", state_->path.string(), found));
+                            "delete the file",
+                            state_->path.string(), found));
   }
 }
 

@@ -75,10 +75,12 @@ class Line {
  private:
   const ordered_json& at(const char* key) const {
     const auto found = row_.find(key);
-    if (found == row_.end()) throw Error(Code::kCorrupt, fmt::format("{}: key '{}' is missing", where_, key));
+    if (found == row_.end())
+      throw Error(Code::kCorrupt, fmt::format("{}: key '{}' is missing", where_, key));
     return *found;
   }
-  [[noreturn]] void wrong(const char* key, const std::string& expected, const std::string& found) const {
+  [[noreturn]] void wrong(const char* key, const std::string& expected,
+                          const std::string& found) const {
     throw Error(Code::kCorrupt,
                 fmt::format("{}: key '{}': expected {}, found {}", where_, key, expected, found));
   }

@@ -8,7 +8,8 @@
 namespace inlay {
 namespace {
 
-// Above what compiling and the first, cold run of the largest whole-model engine takes; then the plugin hangs.
+// Above what compiling and the first, cold run of the largest whole-model engine takes; then the
+// plugin hangs.
 constexpr std::chrono::seconds kDeadline{120};
 
 }  // namespace
@@ -27,9 +28,11 @@ std::optional<Measurement> Meter::find(const MeasurementKey& key) {
   return known;
 }
 
-Measurement Meter::measure(const MeasurementKey& key, const Lowered& plan, const MeasureRequest& request) {
+Measurement Meter::measure(const MeasurementKey& key, const Lowered& plan,
+                           const MeasureRequest& request) {
   check_cancelled();
-  const WorkerResult<Stats> answer = context_.worker.measure(plan.plan, plan.weights, request, kDeadline);
+  const WorkerResult<Stats> answer =
+      context_.worker.measure(plan.plan, plan.weights, request, kDeadline);
   Measurement m;
   m.status = status_of(answer);
   if (const Stats* stats = std::get_if<Stats>(&answer)) {
@@ -55,12 +58,14 @@ MeasurementKey Meter::host_key(MeasurementKind kind, std::string subject) const 
 
 void Meter::check_cancelled() const {
   if (context_.cancelled != nullptr && context_.cancelled->load()) {
-    throw Error(Code::kCancelled, "pricing was cancelled; what was measured is kept in the cost database");
+    throw Error(Code::kCancelled,
+                "pricing was cancelled; what was measured is kept in the cost database");
   }
 }
 
 bool Meter::is_budget_spent() const {
-  return context_.budget.count() > 0 && std::chrono::steady_clock::now() - start_ >= context_.budget;
+  return context_.budget.count() > 0 &&
+         std::chrono::steady_clock::now() - start_ >= context_.budget;
 }
 
 void Meter::report(const std::string& what) const {
@@ -73,7 +78,8 @@ double Meter::seconds() const {
 
 void Meter::count(MeasurementStatus status) {
   if (status == MeasurementStatus::kDeclined) ++stats_.declined;
-  const bool is_failure = status != MeasurementStatus::kOk && status != MeasurementStatus::kDeclined;
+  const bool is_failure =
+      status != MeasurementStatus::kOk && status != MeasurementStatus::kDeclined;
   if (is_failure) ++stats_.failed;
 }
 

@@ -1,8 +1,9 @@
-// Measures plans for price(): the database first, else the worker, within the budget, counting what is done. Private to
-// search/cost.
+// Measures plans for price(): the database first, else the worker, within the budget, counting what
+// is done. Private to search/cost.
 //
 //   Meter meter(context);
-//   const std::optional<Measurement> m = meter.measure(key, [&] { return lower_region(region, plugin, host); }, request);
+//   const std::optional<Measurement> m = meter.measure(key, [&] { return lower_region(region,
+//   plugin, host); }, request);
 #pragma once
 
 #include <chrono>
@@ -28,7 +29,8 @@ class Meter {
   std::optional<Measurement> find(const MeasurementKey& key);
 
   // Measures the plan and stores the result, whatever it is; counted.
-  Measurement measure(const MeasurementKey& key, const Lowered& plan, const MeasureRequest& request);
+  Measurement measure(const MeasurementKey& key, const Lowered& plan,
+                      const MeasureRequest& request);
 
   // Key of what the host does itself.
   MeasurementKey host_key(MeasurementKind kind, std::string subject) const;

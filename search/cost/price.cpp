@@ -21,14 +21,19 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A first look at every candidate, and a longer one at those between which the search will have to decide.
+// A first look at every candidate, and a longer one at those between which the search will have to
+// decide.
 constexpr double kFirstSeconds = 0.25;
 constexpr double kSecondSeconds = 1.0;
 
 // A candidate this many times slower than the best of its group is timed once.
 constexpr double kGiveUpRatio = 10;
+// But not below this: a first run pays for untouched pages and lazy set-up, which for short work is
+// most of it, and measuring short work costs little.
+constexpr double kLeastGiveUpNs = 5e6;
 
-// Looked at again: spread above this share of the time, and not this much slower than the best of its group.
+// Looked at again: spread above this share of the time, and not this much slower than the best of
+// its group.
 constexpr double kWideSpread = 0.05;
 constexpr double kCompetitiveRatio = 1.5;
 
@@ -40,8 +45,9 @@ double best_of(const WorkGroup& group) {
   return best;
 }
 
-// How much slower than the best of each group a plugin was so far, as a geometric mean; the order in which rivals are tried
-// comes from it, because the sooner the best is known, the more of the others are timed once only.
+// How much slower than the best of each group a plugin was so far, as a geometric mean; the order
+// in which rivals are tried comes from it, because the sooner the best is known, the more of the
+// others are timed once only.
 class Form {
  public:
   void learn(const WorkGroup& group) {
@@ -134,11 +140,11 @@ class Pricer {
       work.result.reason = kBudgetReason;
       return;
     }
-    const CheckResult check =
-        check_region(work.region, work.plugin, work.tolerance,
-                     {context_.host, context_.database, context_.worker, context_.seed, &expected_});
+    const CheckResult check = check_region(
+        work.region, work.plugin, work.tolerance,
+        {context_.host, context_.database, context_.worker, context_.seed, &expected_});
     if (!check.is_ok()) return take_failure(work, check);
-    measure(work, kFirstSeconds, kGiveUpRatio * best_ns);
+    measure(work, kFirstSeconds, std::max(kGiveUpRatio * best_ns, kLeastGiveUpNs));
     work.is_new = true;
   }
 
@@ -148,7 +154,8 @@ class Pricer {
     request.max_values = index_limits(work.region);
     request.options.max_seconds = seconds;
     request.options.give_up_ns = give_up_ns;
-    take(work, meter_.measure(work.key, lower_region(work.region, work.plugin, context_.host), request));
+    take(work,
+         meter_.measure(work.key, lower_region(work.region, work.plugin, context_.host), request));
   }
 
   void take(Work& work, const Measurement& m) {
@@ -190,10 +197,12 @@ class Pricer {
     }
   }
 
-  // Measured alone a region contains what the executor does around one step; the table holds the work itself.
+  // Measured alone a region contains what the executor does around one step; the table holds the
+  // work itself.
   Cost without_overhead(Cost cost) const {
     constexpr double kLeast = 1;  // a region takes some time, whatever the clock's noise says
-    for (double* ns : {&cost.ns, &cost.low_ns, &cost.high_ns}) *ns = std::max(*ns - overhead_.run_ns, kLeast);
+    for (double* ns : {&cost.ns, &cost.low_ns, &cost.high_ns})
+      *ns = std::max(*ns - overhead_.run_ns, kLeast);
     return cost;
   }
 
@@ -226,8 +235,9 @@ class Pricer {
         reasons += fmt::format("\n  {} ({}): {}", candidate.plugin, candidate.pattern,
                                costs[static_cast<std::size_t>(id)].reason);
       }
-      throw Error(Code::kUnsupported, fmt::format("{} '{}': no plugin can be used for it:{}", node.op, node.name,
-                                                  reasons.empty() ? " none declares it" : reasons));
+      throw Error(Code::kUnsupported,
+                  fmt::format("{} '{}': no plugin can be used for it:{}", node.op, node.name,
+                              reasons.empty() ? " none declares it" : reasons));
     }
   }
 

@@ -1,11 +1,13 @@
-// Prices everything a search may choose: each candidate proved right and measured (or found in the database), each
-// layout conversion, and the executor's dispatch.
+// Prices everything a search may choose: each candidate proved right and measured (or found in the
+// database), each layout conversion, and the executor's dispatch.
 //
-//   CostTable costs = price(graph, candidates, {.host = host, .database = db, .worker = worker, .progress = progress});
+//   CostTable costs = price(graph, candidates, {.host = host, .database = db, .worker = worker,
+//   .progress = progress});
 //
-// Measuring happens in the worker, by the executor itself. Equal regions are measured once. A candidate is checked
-// against the reference before its time may be used (search/verify); what declines, fails, crashes or hangs has no cost
-// and keeps its reason. A candidate ten times slower than the best for the same nodes so far is timed once.
+// Measuring happens in the worker, by the executor itself. Equal regions are measured once. A
+// candidate is checked against the reference before its time may be used (search/verify); what
+// declines, fails, crashes or hangs has no cost and keeps its reason. A candidate ten times slower
+// than the best for the same nodes so far is timed once.
 #pragma once
 
 #include <atomic>
@@ -23,7 +25,8 @@ namespace inlay {
 class CostDatabase;
 class WorkerClient;
 
-// Called from the pricing thread as work goes on: `done` of `total` measurements, what is being measured.
+// Called from the pricing thread as work goes on: `done` of `total` measurements, what is being
+// measured.
 using PriceProgress = std::function<void(int done, int total, const std::string& what)>;
 
 struct PriceContext {
@@ -32,16 +35,17 @@ struct PriceContext {
   WorkerClient& worker;
   Log& log;
   PriceProgress progress;
-  std::chrono::milliseconds budget{0};        // 0: none; when spent, the rest stays unpriced with that reason
+  std::chrono::milliseconds budget{
+      0};  // 0: none; when spent, the rest stays unpriced with that reason
   const std::atomic<bool>* cancelled = nullptr;
   std::uint64_t seed = 1;
 };
 
 struct PriceStats {
-  int measured = 0;    // new measurements made
+  int measured = 0;  // new measurements made
   int from_database = 0;
   int declined = 0;
-  int failed = 0;      // wrong result, crash, hang
+  int failed = 0;  // wrong result, crash, hang
   double seconds = 0;
 };
 
@@ -50,7 +54,8 @@ struct Priced {
   PriceStats stats;
 };
 
-// throws  Error{kUnsupported} naming a node that is left with no priced candidate, with each reason;
+// throws  Error{kUnsupported} naming a node that is left with no priced candidate, with each
+// reason;
 //         Error{kCancelled}; Error{kIo, kBusy, kCorrupt} from the database
 Priced price(const Graph& graph, const Candidates& candidates, const PriceContext& context);
 

@@ -23,27 +23,40 @@ constexpr std::chrono::seconds kDeadline{240};
 // Plan text and the constants that it names by hash: all that a run depends on.
 Hash plan_hash(const Plan& plan) { return Hasher().add(to_text(plan)).finish(); }
 
-Cost cost_of(const Stats& stats) { return {stats.median_ns, stats.low_ns, stats.high_ns, stats.samples}; }
+Cost cost_of(const Stats& stats) {
+  return {stats.median_ns, stats.low_ns, stats.high_ns, stats.samples};
+}
 
 json cost_json(const Cost& cost) { return {cost.ns, cost.low_ns, cost.high_ns, cost.samples}; }
 
 Cost cost_from(const json& row) {
-  return {row.at(0).get<double>(), row.at(1).get<double>(), row.at(2).get<double>(), row.at(3).get<int>()};
+  return {row.at(0).get<double>(), row.at(1).get<double>(), row.at(2).get<double>(),
+          row.at(3).get<int>()};
 }
 
 std::string to_detail(const RaceResult& r) {
-  return json{{"first", cost_json(r.first)}, {"second", cost_json(r.second)}, {"log_ratio", r.log_ratio},
-              {"low", r.log_ratio_low}, {"high", r.log_ratio_high}, {"pairs", r.pairs}}.dump();
+  return json{{"first", cost_json(r.first)}, {"second", cost_json(r.second)},
+              {"log_ratio", r.log_ratio},    {"low", r.log_ratio_low},
+              {"high", r.log_ratio_high},    {"pairs", r.pairs}}
+      .dump();
 }
 
 RaceResult from_detail(const std::string& detail, const std::string& database) {
   try {
     const json row = json::parse(detail);
-    return {cost_from(row.at("first")), cost_from(row.at("second")), row.at("log_ratio").get<double>(),
-            row.at("low").get<double>(), row.at("high").get<double>(), row.at("pairs").get<int>(), true};
+    return {cost_from(row.at("first")),
+            cost_from(row.at("second")),
+            row.at("log_ratio").get<double>(),
+            row.at("low").get<double>(),
+            row.at("high").get<double>(),
+            row.at("pairs").get<int>(),
+            true};
   } catch (const json::exception& error) {
-    throw Error(Code::kCorrupt, fmt::format("cost database '{}': a race's figures cannot be read: {}; clear the rows "
-                                            "of the host", database, error.what()));
+    throw Error(
+        Code::kCorrupt,
+        fmt::format("cost database '{}': a race's figures cannot be read: {}; clear the rows "
+                    "of the host",
+                    database, error.what()));
   }
 }
 
@@ -65,22 +78,29 @@ MeasurementKey race_key(const Lowered& first, const Lowered& second, const Price
 }
 
 RaceResult run_race(const Lowered& first, const Lowered& second, const PriceContext& context) {
-  const WorkerResult<PairStats> answer =
-      context.worker.measure_pair({first.plan, first.weights}, {second.plan, second.weights},
-                                  {.seed = context.seed, .max_values = {}, .options = {}}, kDeadline);
+  const WorkerResult<PairStats> answer = context.worker.measure_pair(
+      {first.plan, first.weights}, {second.plan, second.weights},
+      {.seed = context.seed, .max_values = {}, .options = {}}, kDeadline);
   const PairStats* stats = std::get_if<PairStats>(&answer);
   if (stats == nullptr) {
-    throw Error(Code::kPluginFailed, fmt::format("race of two plans: {}", describe_failure(answer)));
+    throw Error(Code::kPluginFailed,
+                fmt::format("race of two plans: {}", describe_failure(answer)));
   }
-  return {cost_of(stats->first), cost_of(stats->second), stats->log_ratio,
-          stats->log_ratio_low, stats->log_ratio_high, stats->pairs, false};
+  return {cost_of(stats->first),
+          cost_of(stats->second),
+          stats->log_ratio,
+          stats->log_ratio_low,
+          stats->log_ratio_high,
+          stats->pairs,
+          false};
 }
 
 }  // namespace
 
 RaceResult race(const Lowered& first, const Lowered& second, const PriceContext& context) {
   if (context.cancelled != nullptr && context.cancelled->load()) {
-    throw Error(Code::kCancelled, "racing was cancelled; what was measured is kept in the cost database");
+    throw Error(Code::kCancelled,
+                "racing was cancelled; what was measured is kept in the cost database");
   }
   const std::string database = context.database.path().string();
   const MeasurementKey key = race_key(first, second, context);

@@ -37,7 +37,8 @@ Work make_work(Region region, const Candidate& candidate, PluginHost& host) {
 
 }  // namespace
 
-std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidates, PluginHost& host) {
+std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidates,
+                                  PluginHost& host) {
   std::vector<WorkGroup> groups;
   std::map<Hash, std::size_t> group_of;
   std::map<std::pair<std::string, Hash>, std::pair<std::size_t, std::size_t>> work_of;
@@ -77,10 +78,12 @@ std::vector<ConversionWork> needed_conversions(const Graph& graph, const Candida
     if (!costs[c].cost) continue;
     const Candidate& candidate = candidates.list[c];
     for (std::size_t i = 0; i < candidate.inputs.size(); ++i) {
-      read[candidate.inputs[i]].emplace(candidate.input_layouts[i].text(), candidate.input_layouts[i]);
+      read[candidate.inputs[i]].emplace(candidate.input_layouts[i].text(),
+                                        candidate.input_layouts[i]);
     }
     for (std::size_t i = 0; i < candidate.outputs.size(); ++i) {
-      produced[candidate.outputs[i]].emplace(candidate.output_layouts[i].text(), candidate.output_layouts[i]);
+      produced[candidate.outputs[i]].emplace(candidate.output_layouts[i].text(),
+                                             candidate.output_layouts[i]);
     }
   }
   std::vector<ConversionWork> needed;
@@ -89,7 +92,8 @@ std::vector<ConversionWork> needed_conversions(const Graph& graph, const Candida
     const TensorType& type = graph.value(id).type;
     for (const auto& [from_text, from] : sources) {
       for (const auto& [to_text, to] : read[id]) {
-        if (from_text == to_text || !seen.insert({to_string(type), from_text, to_text}).second) continue;
+        if (from_text == to_text || !seen.insert({to_string(type), from_text, to_text}).second)
+          continue;
         needed.push_back({type, from, to});
       }
     }

@@ -1,5 +1,5 @@
-// What price() has to measure: equal regions of one plugin once, and together those that do the same work. Private to
-// search/cost.
+// What price() has to measure: equal regions of one plugin once, and together those that do the
+// same work. Private to search/cost.
 #pragma once
 
 #include <string>
@@ -17,22 +17,25 @@ struct Work {
   Region region;
   std::string plugin;
   std::string tolerance;
-  std::vector<int> candidates;    // ids; the first is the one measured
-  MeasurementKey key;             // kind kMeasure
-  std::string refused;            // set if the plugin could not be opened
+  std::vector<int> candidates;  // ids; the first is the one measured
+  MeasurementKey key;           // kind kMeasure
+  std::string refused;          // set if the plugin could not be opened
   bool is_done = false;
-  bool is_new = false;            // measured now, not found in the database
+  bool is_new = false;  // measured now, not found in the database
   CandidateCost result;
 };
 
-// The same operators on the same shapes, whatever the plugin, pattern and layouts: rivals for the same nodes.
+// The same operators on the same shapes, whatever the plugin, pattern and layouts: rivals for the
+// same nodes.
 struct WorkGroup {
   std::vector<Work> works;
   bool is_single_node = false;
 };
 
-// Groups in the order of their first candidate; works likewise. Views are left out: they cost nothing.
-std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidates, PluginHost& host);
+// Groups in the order of their first candidate; works likewise. Views are left out: they cost
+// nothing.
+std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidates,
+                                  PluginHost& host);
 
 // A conversion that some placement may need.
 struct ConversionWork {
@@ -41,8 +44,8 @@ struct ConversionWork {
   Layout to;
 };
 
-// For each value: from every layout in which a priced candidate produces it to every layout in which one reads it. Graph
-// inputs and outputs are dense.
+// For each value: from every layout in which a priced candidate produces it to every layout in
+// which one reads it. Graph inputs and outputs are dense.
 std::vector<ConversionWork> needed_conversions(const Graph& graph, const Candidates& candidates,
                                                const std::vector<CandidateCost>& costs);
 

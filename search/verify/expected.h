@@ -1,7 +1,9 @@
-// What a region should give, and how far a result may be from it: the reference's answers on a few sets of inputs.
+// What a region should give, and how far a result may be from it: the reference's answers on a few
+// sets of inputs.
 //
 //   const Expected expected = expect(region, "accum", host, seed);
-//   for (const Trial& trial : expected.trials) ... compare(trial.outputs[i], result, expected.tolerance, trial.magnitude(i))
+//   for (const Trial& trial : expected.trials) ... compare(trial.outputs[i], result,
+//   expected.tolerance, trial.magnitude(i))
 #pragma once
 
 #include <cstdint>
@@ -36,10 +38,13 @@ struct Expected {
 Tolerance tolerance_for(const Region& region, const std::string& text);
 
 // Runs the reference on every trial's inputs.
-// throws  Error{kInvalidArgument} for an unknown tolerance; Error{kNotFound, kPluginFailed} from the reference
-Expected expect(const Region& region, const std::string& tolerance, PluginHost& host, std::uint64_t seed);
+// throws  Error{kInvalidArgument} for an unknown tolerance; Error{kNotFound, kPluginFailed} from
+// the reference
+Expected expect(const Region& region, const std::string& tolerance, PluginHost& host,
+                std::uint64_t seed);
 
 // "" if the results of a trial are right, else what is wrong, naming the output and the trial.
-std::string difference(const Expected& expected, const Trial& trial, const std::vector<Tensor>& results);
+std::string difference(const Expected& expected, const Trial& trial,
+                       const std::vector<Tensor>& results);
 
 }  // namespace inlay

@@ -28,13 +28,15 @@ std::int64_t largest_index(const Region& region, const RegionNode& node) {
     const auto first = at(static_cast<int>(get_int(node.attributes, "batch_dims", 0)));
     const auto count = at(static_cast<int>(indices.back()));
     std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t d = first; d < std::min(first + count, data.size()); ++d) smallest = std::min(smallest, data[d]);
+    for (std::size_t d = first; d < std::min(first + count, data.size()); ++d)
+      smallest = std::min(smallest, data[d]);
     return smallest - 1;
   }
   return data[at(static_cast<int>(get_int(node.attributes, "axis", 0)))] - 1;
 }
 
-// The region input behind a value, through operators that only move elements; -1 if something computes it.
+// The region input behind a value, through operators that only move elements; -1 if something
+// computes it.
 int source_input(const Region& region, int value) {
   for (auto node = region.nodes.rbegin(); node != region.nodes.rend(); ++node) {
     if (node->outputs.empty() || node->outputs[0] != value) continue;

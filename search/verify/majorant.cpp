@@ -39,13 +39,15 @@ double product(const std::vector<std::int64_t>& extents) {
   return result;
 }
 
-// Roundings that the node itself adds: products summed into one result, plus one for each further operation.
+// Roundings that the node itself adds: products summed into one result, plus one for each further
+// operation.
 double node_roundings(const Region& region, const RegionNode& node) {
   const std::string_view op = node.op;
   if (op == "Conv" || op == "ConvTranspose") {
     const Shape& w = type_of(region, node, 1).shape;
-    const double per_output = op == "Conv" ? elements_of(w) / static_cast<double>(std::max<std::int64_t>(w[0], 1))
-                                           : elements_of(w) / static_cast<double>(std::max<std::int64_t>(w[1], 1));
+    const double per_output =
+        op == "Conv" ? elements_of(w) / static_cast<double>(std::max<std::int64_t>(w[0], 1))
+                     : elements_of(w) / static_cast<double>(std::max<std::int64_t>(w[1], 1));
     return per_output + 1;
   }
   if (op == "MatMul") return static_cast<double>(type_of(region, node, 0).shape.back());
@@ -56,7 +58,8 @@ double node_roundings(const Region& region, const RegionNode& node) {
   if (op == "Einsum" && node.inputs.size() == 2) {
     // Every contracted extent stands once in each operand and not in the result.
     const double out = elements_of(region.values[at(node.outputs[0])].type.shape);
-    const double both = elements_of(type_of(region, node, 0).shape) * elements_of(type_of(region, node, 1).shape);
+    const double both =
+        elements_of(type_of(region, node, 0).shape) * elements_of(type_of(region, node, 1).shape);
     return out > 0 ? std::ceil(std::sqrt(both / out)) : 0;
   }
   if (op == "AveragePool" || op == "LpPool") {
@@ -64,11 +67,13 @@ double node_roundings(const Region& region, const RegionNode& node) {
   }
   if (op == "BatchNormalization") return 6;
   if (op == "CumSum") {
-    return static_cast<double>(type_of(region, node, 0).shape[at(static_cast<int>(get_int(node.attributes, "axis", 0)))]);
+    return static_cast<double>(
+        type_of(region, node, 0).shape[at(static_cast<int>(get_int(node.attributes, "axis", 0)))]);
   }
   if (op == "Softmax" || op == "LogSoftmax" || op == "LpNormalization") {
     const Shape& x = type_of(region, node, 0).shape;
-    return static_cast<double>(x[at(static_cast<int>(get_int(node.attributes, "axis", 0)))]) + kFunctionRoundings;
+    return static_cast<double>(x[at(static_cast<int>(get_int(node.attributes, "axis", 0)))]) +
+           kFunctionRoundings;
   }
   if (op == "LSTM" || op == "GRU" || op == "RNN") {
     const Shape& x = type_of(region, node, 0).shape;
@@ -80,17 +85,20 @@ double node_roundings(const Region& region, const RegionNode& node) {
     const auto axis = at(static_cast<int>(get_int(node.attributes, "axis", 0)));
     return product({x.begin() + static_cast<std::ptrdiff_t>(axis), x.end()}) + kFunctionRoundings;
   }
-  if (op == "InstanceNormalization" || op == "GroupNormalization" || op == "MeanVarianceNormalization") {
+  if (op == "InstanceNormalization" || op == "GroupNormalization" ||
+      op == "MeanVarianceNormalization") {
     const Shape& x = type_of(region, node, 0).shape;
     const double plane = product({x.begin() + 2, x.end()});
-    const double groups = op == "GroupNormalization"
-                              ? static_cast<double>(x[1]) /
-                                    static_cast<double>(std::max<std::int64_t>(get_int(node.attributes, "num_groups", 1), 1))
-                              : 1;
+    const double groups =
+        op == "GroupNormalization"
+            ? static_cast<double>(x[1]) / static_cast<double>(std::max<std::int64_t>(
+                                              get_int(node.attributes, "num_groups", 1), 1))
+            : 1;
     const double batch = op == "MeanVarianceNormalization" ? static_cast<double>(x[0]) : 1;
     return plane * groups * batch + kFunctionRoundings;
   }
-  if (op == "GlobalAveragePool" || (op.starts_with("Reduce") && op != "ReduceMax" && op != "ReduceMin")) {
+  if (op == "GlobalAveragePool" ||
+      (op.starts_with("Reduce") && op != "ReduceMax" && op != "ReduceMin")) {
     return reduced_length(region, node) + 2;
   }
   if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div") return 1;
@@ -101,21 +109,26 @@ double node_roundings(const Region& region, const RegionNode& node) {
 
 // Moves, selects or keeps elements: exact, and the same operator moves the majorants.
 constexpr std::string_view kMoving[] = {
-    "Reshape", "Transpose", "Concat", "Split", "Slice", "Gather", "GatherElements", "GatherND", "Expand", "Tile",
-    "DepthToSpace", "SpaceToDepth", "Trilu", "Convert", "MaxPool", "GlobalMaxPool", "ReduceMax", "Relu", "Abs"};
+    "Reshape",       "Transpose",      "Concat",   "Split",   "Slice",
+    "Gather",        "GatherElements", "GatherND", "Expand",  "Tile",
+    "DepthToSpace",  "SpaceToDepth",   "Trilu",    "Convert", "MaxPool",
+    "GlobalMaxPool", "ReduceMax",      "Relu",     "Abs"};
 
-// f with |f(x)| ≤ L·|x| and Lipschitz constant L, whose maxima were computed to three digits and rounded up.
+// f with |f(x)| ≤ L·|x| and Lipschitz constant L, whose maxima were computed to three digits and
+// rounded up.
 struct Function {
   std::string_view op;
   double lipschitz;
 };
-constexpr Function kFunctions[] = {{"Tanh", 1}, {"Erf", 1.13}, {"HardSwish", 1.5}, {"Gelu", 1.13},
-                                   {"Mish", 1.09}, {"Softsign", 1}, {"Swish", 1.1}, {"Elu", 1}};
+constexpr Function kFunctions[] = {{"Tanh", 1},    {"Erf", 1.13},  {"HardSwish", 1.5},
+                                   {"Gelu", 1.13}, {"Mish", 1.09}, {"Softsign", 1},
+                                   {"Swish", 1.1}, {"Elu", 1}};
 
 Tensor absolute(const Tensor& tensor) {
   const std::span<const float> values = tensor.as<float>();
   std::vector<float> result(values.size());
-  std::transform(values.begin(), values.end(), result.begin(), [](float v) { return std::fabs(v); });
+  std::transform(values.begin(), values.end(), result.begin(),
+                 [](float v) { return std::fabs(v); });
   return Tensor::from<float>(tensor.shape(), result);
 }
 
@@ -154,7 +167,8 @@ class MajorantBuilder {
   }
   double largest_count(const RegionNode& node) const {
     double largest = 0;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) largest = std::max(largest, count(node, i));
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      largest = std::max(largest, count(node, i));
     return largest;
   }
   bool is_f32(const RegionNode& node) const {
@@ -196,22 +210,25 @@ class MajorantBuilder {
     RegionValue scaled = result_.region.values[at(output)];
     scaled.name += "_scaled";
     const int middle = append(std::move(scaled));
-    result_.region.nodes.push_back({node.name + "_scale", "", "Mul", {node.inputs[0], scalar(factor)}, {middle}, {}});
-    result_.region.nodes.push_back({node.name + "_shift", "", "Add", {middle, scalar(offset)}, {output}, {}});
+    result_.region.nodes.push_back(
+        {node.name + "_scale", "", "Mul", {node.inputs[0], scalar(factor)}, {middle}, {}});
+    result_.region.nodes.push_back(
+        {node.name + "_shift", "", "Add", {middle, scalar(offset)}, {output}, {}});
     count_[at(output)] = count;
     return true;
   }
 
   bool add(const RegionNode& node) {
     if (node.outputs.empty() || node.outputs[0] < 0) return false;
-    // What computes whole numbers or truth from exact operands is exact; from inexact ones it may jump.
+    // What computes whole numbers or truth from exact operands is exact; from inexact ones it may
+    // jump.
     if (!is_f32(node)) return largest_count(node) == 0 && keep_exact(node);
     if (node.domain != "" && node.domain != "inlay") return false;
     return add_moving(node) || add_product(node) || add_sum(node) || add_function(node);
   }
 
-  // Whole-number operands of the original are unchanged, so the node gives what it gave; a floating-point operand has
-  // become absolute and would not.
+  // Whole-number operands of the original are unchanged, so the node gives what it gave; a
+  // floating-point operand has become absolute and would not.
   bool keep_exact(const RegionNode& node) {
     for (const int input : node.inputs) {
       if (input >= 0 && is_float(source_.values[at(input)].type.dtype)) return false;
@@ -235,7 +252,8 @@ class MajorantBuilder {
     }
     if (op == "Resize" && get_string(node.attributes, "mode", "nearest") == "nearest") {
       RegionNode resized = node;
-      resized.attributes["extrapolation_value"] = std::fabs(get_float(node.attributes, "extrapolation_value", 0));
+      resized.attributes["extrapolation_value"] =
+          std::fabs(get_float(node.attributes, "extrapolation_value", 0));
       return keep(std::move(resized), largest_count(node));
     }
     if ((op == "ScatterElements" || op == "ScatterND") &&
@@ -265,7 +283,8 @@ class MajorantBuilder {
       return keep(std::move(gemm), std::max(count(node, 0) + count(node, 1), count(node, 2)) + own);
     }
     // Only a constant divisor is known to stay away from zero.
-    if (op == "Div" && source_.values[at(node.inputs[1])].is_constant) return keep(node, count(node, 0) + own);
+    if (op == "Div" && source_.values[at(node.inputs[1])].is_constant)
+      return keep(node, count(node, 0) + own);
     return false;
   }
 
@@ -289,7 +308,8 @@ class MajorantBuilder {
     }
     RegionNode norm = node;
     RegionValue mean = result_.region.values[at(node.inputs[3])];
-    std::vector<float> negative(mean.constant->as<float>().begin(), mean.constant->as<float>().end());
+    std::vector<float> negative(mean.constant->as<float>().begin(),
+                                mean.constant->as<float>().end());
     for (float& v : negative) v = -v;
     mean.constant = Tensor::from<float>(mean.type.shape, negative);
     norm.inputs[3] = append(std::move(mean));
@@ -301,8 +321,10 @@ class MajorantBuilder {
     const double before = count(node, 0);
     for (const Function& function : kFunctions) {
       if (op != function.op) continue;
-      if ((op == "Elu" || op == "Swish") && get_float(node.attributes, "alpha", 1) != 1.0f) return false;
-      // |f̂ − f| ≤ L·before·u·M + 16 ulp of f or 16 u near zero: the offset is 16 u in the units of the new count.
+      if ((op == "Elu" || op == "Swish") && get_float(node.attributes, "alpha", 1) != 1.0f)
+        return false;
+      // |f̂ − f| ≤ L·before·u·M + 16 ulp of f or 16 u near zero: the offset is 16 u in the units of
+      // the new count.
       const double after = before + kFunctionRoundings;
       return affine(node, function.lipschitz, kFunctionRoundings / 2 / after, after);
     }
@@ -332,7 +354,8 @@ class MajorantBuilder {
     return keep({node.name, "", "Abs", {node.inputs[0]}, node.outputs, {}}, count);
   }
 
-  // 1-Lipschitz, and |clip(x)| ≤ |x| if the bounds lie on both sides of zero; else it is at most |x| plus a bound.
+  // 1-Lipschitz, and |clip(x)| ≤ |x| if the bounds lie on both sides of zero; else it is at most
+  // |x| plus a bound.
   bool add_clip(const RegionNode& node, double before) {
     if (has_operand(node, 1) || has_operand(node, 2)) return false;
     const double low = has(node.attributes, "min") ? get_float(node.attributes, "min", 0) : 0;
@@ -348,7 +371,9 @@ class MajorantBuilder {
 
 }  // namespace
 
-std::optional<Majorant> majorant_of(const Region& region) { return MajorantBuilder(region).build(); }
+std::optional<Majorant> majorant_of(const Region& region) {
+  return MajorantBuilder(region).build();
+}
 
 double rounding_count(const Region& region) {
   double total = 0;

@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* kReference = "reference";
 
-// Compiling a whole model may take an engine seconds, on a busy machine many; a plugin that has not answered by then hangs.
+// Compiling a whole model may take an engine seconds, on a busy machine many; a plugin that has not
+// answered by then hangs.
 constexpr std::chrono::seconds kDeadline{120};
 
 CheckResult run_check(const Region& region, const std::string& plugin, const Expected& expected,
@@ -53,8 +54,8 @@ MeasurementKey region_key(MeasurementKind kind, const Region& region, const std:
 ExpectedCache::ExpectedCache() = default;
 ExpectedCache::~ExpectedCache() = default;
 
-const Expected& ExpectedCache::get(const Region& region, const std::string& tolerance, PluginHost& host,
-                                   std::uint64_t seed) {
+const Expected& ExpectedCache::get(const Region& region, const std::string& tolerance,
+                                   PluginHost& host, std::uint64_t seed) {
   Region plain = region;
   plain.pattern.clear();
   for (RegionValue& value : plain.values) {
@@ -63,7 +64,9 @@ const Expected& ExpectedCache::get(const Region& region, const std::string& tole
   }
   // The order of inputs and outputs counts in the hash, so equal hashes have equal trials.
   Hasher hasher;
-  hasher.add(region_hash(plain, /*with_constants=*/true).hex()).add(tolerance).add(static_cast<std::int64_t>(seed));
+  hasher.add(region_hash(plain, /*with_constants=*/true).hex())
+      .add(tolerance)
+      .add(static_cast<std::int64_t>(seed));
   const Hash key = hasher.finish();
   if (!expected_ || key != key_) {
     expected_ = std::make_unique<Expected>(expect(plain, tolerance, host, seed));
@@ -72,8 +75,8 @@ const Expected& ExpectedCache::get(const Region& region, const std::string& tole
   return *expected_;
 }
 
-CheckResult check_region(const Region& region, const std::string& plugin, const std::string& tolerance,
-                         const CheckContext& context) {
+CheckResult check_region(const Region& region, const std::string& plugin,
+                         const std::string& tolerance, const CheckContext& context) {
   if (plugin == kReference) return {};  // what everything else is compared with
   MeasurementKey key = region_key(MeasurementKind::kCheck, region, plugin, context.host);
   key.knobs = tolerance;

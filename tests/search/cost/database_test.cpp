@@ -189,7 +189,8 @@ TEST_F(CostDatabaseTest, ProcessesLoseNothing) {
   database.verify();
 }
 
-// The child tells through a pipe each row that put() returned for; all of those must be there after SIGKILL.
+// The child tells through a pipe each row that put() returned for; all of those must be there after
+// SIGKILL.
 TEST_F(CostDatabaseTest, KilledProcessKeepsEveryRowItHadPut) {
   for (int round = 0; round < 5; ++round) {
     int pipe_ends[2];
@@ -204,7 +205,8 @@ TEST_F(CostDatabaseTest, KilledProcessKeepsEveryRowItHadPut) {
     }
     close(pipe_ends[1]);
     int last = -1;
-    for (int number = 0; last < 20 + 7 * round && read(pipe_ends[0], &number, sizeof number) > 0;) last = number;
+    for (int number = 0; last < 20 + 7 * round && read(pipe_ends[0], &number, sizeof number) > 0;)
+      last = number;
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     for (int number = 0; read(pipe_ends[0], &number, sizeof number) > 0;) last = number;
@@ -256,9 +258,9 @@ TEST_F(CostDatabaseTest, SaysWhenPagesAreDamaged) {
 }
 
 TEST_F(CostDatabaseTest, LeavesAnotherProgramsDatabaseAlone) {
-  const std::string command =
-      "python3 -c \"import sqlite3; c = sqlite3.connect('" + path_.string() +
-      "'); c.execute('create table theirs (a)'); c.commit()\"";
+  const std::string command = "python3 -c \"import sqlite3; c = sqlite3.connect('" +
+                              path_.string() +
+                              "'); c.execute('create table theirs (a)'); c.commit()\"";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string before = read_text(path_);
   const std::string error = error_of([&] { CostDatabase database(path_); });
@@ -269,7 +271,8 @@ TEST_F(CostDatabaseTest, LeavesAnotherProgramsDatabaseAlone) {
 
 TEST_F(CostDatabaseTest, RefusesANewerSchema) {
   { CostDatabase database(path_); }
-  // Bytes 60 to 63 of an SQLite file are its user_version, big-endian (sqlite.org/fileformat2.html, 1.3).
+  // Bytes 60 to 63 of an SQLite file are its user_version, big-endian
+  // (sqlite.org/fileformat2.html, 1.3).
   std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(60);
   file.write("\0\0\0\x09", 4);
@@ -292,7 +295,8 @@ TEST_F(CostDatabaseTest, SaysWhenTheFileIsReadOnly) {
 
 TEST_F(CostDatabaseTest, SaysWhenTheFolderCannotBeMade) {
   write_file(folder_ / "file", "not a folder");
-  const std::string error = error_of([&] { CostDatabase database(folder_ / "file" / "costs.sqlite"); });
+  const std::string error =
+      error_of([&] { CostDatabase database(folder_ / "file" / "costs.sqlite"); });
   EXPECT_EQ(error.rfind("io: ", 0), 0u) << error;
 }
 
@@ -323,9 +327,9 @@ TEST_F(CostDatabaseTest, SaysWhenItIsLocked) {
   const pid_t child = fork();
   if (child == 0) {
     const std::string command =
-        "import sqlite3, os; c = sqlite3.connect('" + path_.string() + "', isolation_level=None); " +
-        "c.execute('begin exclusive'); os.write(" + std::to_string(ready[1]) + ", b'x'); os.read(" +
-        std::to_string(done[0]) + ", 1)";
+        "import sqlite3, os; c = sqlite3.connect('" + path_.string() +
+        "', isolation_level=None); " + "c.execute('begin exclusive'); os.write(" +
+        std::to_string(ready[1]) + ", b'x'); os.read(" + std::to_string(done[0]) + ", 1)";
     execlp("python3", "python3", "-c", command.c_str(), static_cast<char*>(nullptr));
     _exit(1);
   }
@@ -344,7 +348,8 @@ TEST_F(CostDatabaseTest, SaysWhenItIsLocked) {
 TEST_F(CostDatabaseTest, ExportAndImportGiveTheSameBytes) {
   CostDatabase database(path_);
   for (const int i : {3, 1, 2}) database.put(key_of(i), time_of(i / 3.0));
-  database.put(key_of(4), {.status = MeasurementStatus::kCrashed, .reason = "signal \"11\"\n", .when = 5});
+  database.put(key_of(4),
+               {.status = MeasurementStatus::kCrashed, .reason = "signal \"11\"\n", .when = 5});
   const std::string text = export_text(database);
 
   CostDatabase other(folder_ / "other.sqlite");
@@ -369,10 +374,12 @@ TEST_F(CostDatabaseTest, ImportNamesLineAndKeyAndTakesNothing) {
   std::string bad = good;
   bad.replace(bad.find("\"ok\""), 4, "\"fine\"");
   const std::string error = error_of([&] { import_text(other, good + bad, "costs.jsonl"); });
-  EXPECT_EQ(error.rfind("corrupt: costs.jsonl:2: key 'status': expected one of ok, ", 0), 0u) << error;
+  EXPECT_EQ(error.rfind("corrupt: costs.jsonl:2: key 'status': expected one of ok, ", 0), 0u)
+      << error;
   EXPECT_EQ(other.stats().rows, 0);
 
-  EXPECT_EQ(error_of([&] { import_text(other, "[]\n", "f"); }), "corrupt: f:1: expected a JSON object");
+  EXPECT_EQ(error_of([&] { import_text(other, "[]\n", "f"); }),
+            "corrupt: f:1: expected a JSON object");
   EXPECT_EQ(error_of([&] { import_text(other, "{\"kind\":\"measure\"}", "f"); }),
             "corrupt: f:1: key 'subject' is missing");
 }

@@ -58,15 +58,20 @@ class PriceTest : public ::testing::Test {
     for (const std::string& name : rivals) {
       path.push_back(fs::path(INLAY_BINARY_DIR) / "tests" / "rivals" / (name + ".so"));
     }
-    host_.emplace(log_, HostOptions{.search_path = path, .exclude = {}, .threads = 1, .parallel_for = pool_.parallel_for()});
-    worker_.emplace(WorkerOptions{.search_path = path,
-                                  .exclude = {},
-                                  .threads = 1,
-                                  .executable = fs::path(INLAY_BINARY_DIR) / "bin" / "inlay-worker"});
+    host_.emplace(log_, HostOptions{.search_path = path,
+                                    .exclude = {},
+                                    .threads = 1,
+                                    .parallel_for = pool_.parallel_for()});
+    worker_.emplace(
+        WorkerOptions{.search_path = path,
+                      .exclude = {},
+                      .threads = 1,
+                      .executable = fs::path(INLAY_BINARY_DIR) / "bin" / "inlay-worker"});
   }
 
   PriceContext context() {
-    return {.host = *host_, .database = *database_, .worker = *worker_, .log = log_, .progress = {}};
+    return {
+        .host = *host_, .database = *database_, .worker = *worker_, .log = log_, .progress = {}};
   }
 
   // Id of the first candidate of this plugin.
@@ -116,7 +121,8 @@ TEST_F(PriceTest, SecondRunMeasuresNothing) {
   EXPECT_GT(second.stats.from_database, 0);
   EXPECT_EQ(worker_->starts(), starts);
   for (std::size_t i = 0; i < candidates.list.size(); ++i) {
-    EXPECT_EQ(second.costs.candidates[i].cost.has_value(), first.costs.candidates[i].cost.has_value());
+    EXPECT_EQ(second.costs.candidates[i].cost.has_value(),
+              first.costs.candidates[i].cost.has_value());
     if (second.costs.candidates[i].cost) {
       EXPECT_EQ(second.costs.candidates[i].cost->ns, first.costs.candidates[i].cost->ns);
     }
@@ -166,9 +172,13 @@ TEST_F(PriceTest, StopsWhenCancelledAndKeepsWhatItHad) {
   use({"good"});
   const Candidates candidates = find_candidates(graph_, *host_);
   std::atomic<bool> cancelled{false};
-  PriceContext cancelling{.host = *host_, .database = *database_, .worker = *worker_, .log = log_,
-                          .progress = [&cancelled](int done, int, const std::string&) { cancelled = done >= 2; },
-                          .cancelled = &cancelled};
+  PriceContext cancelling{
+      .host = *host_,
+      .database = *database_,
+      .worker = *worker_,
+      .log = log_,
+      .progress = [&cancelled](int done, int, const std::string&) { cancelled = done >= 2; },
+      .cancelled = &cancelled};
   try {
     price(graph_, candidates, cancelling);
     FAIL() << "expected cancellation";
@@ -195,7 +205,8 @@ TEST_F(PriceTest, NamesTheNodeThatASpentBudgetLeavesUnpriced) {
     EXPECT_NE(std::string(error.what()).find("budget"), std::string::npos) << error.what();
   }
   price(graph_, candidates, context());
-  EXPECT_EQ(price(graph_, candidates, hurried).stats.measured, 0);  // all in the database: no time needed
+  EXPECT_EQ(price(graph_, candidates, hurried).stats.measured,
+            0);  // all in the database: no time needed
 }
 
 TEST_F(PriceTest, ReportsProgressThatEndsWhereItSaid) {
@@ -219,7 +230,8 @@ TEST_F(PriceTest, RaceIsKeptAndReadsBackwardsToo) {
   use({"good"});
   const Candidates candidates = find_candidates(graph_, *host_);
   const auto plan_on = [&](const std::string& plugin) {
-    return lower_region(make_region(graph_, candidates.list[candidate_of(candidates, plugin)]), plugin, *host_);
+    return lower_region(make_region(graph_, candidates.list[candidate_of(candidates, plugin)]),
+                        plugin, *host_);
   };
   const Lowered first = plan_on("good");
   const Lowered second = plan_on("reference");

@@ -17,7 +17,9 @@ using Floats = std::vector<float>;
 
 TensorType f32(Shape shape) { return {DType::kF32, std::move(shape)}; }
 
-Floats floats(const Tensor& tensor) { return {tensor.as<float>().begin(), tensor.as<float>().end()}; }
+Floats floats(const Tensor& tensor) {
+  return {tensor.as<float>().begin(), tensor.as<float>().end()};
+}
 
 // What the tests' own kernels compute with: plain f32, every operation rounded.
 Floats matmul(const Floats& a, const Floats& b, int m, int k, int n, bool is_backwards) {
@@ -61,8 +63,9 @@ class ExpectedTest : public ::testing::Test {
   }
 
   // `change` in one element of the reference's own answer is found on every trial.
-  void expect_caught(const Region& region, const std::string& tolerance,
-                     const std::function<float(float value, const Expected&, const Trial&)>& change) {
+  void expect_caught(
+      const Region& region, const std::string& tolerance,
+      const std::function<float(float value, const Expected&, const Trial&)>& change) {
     const Expected expected = expect(region, tolerance, host_, 1);
     for (const Trial& trial : expected.trials) {
       Floats values = floats(trial.outputs[0]);
@@ -79,7 +82,11 @@ class ExpectedTest : public ::testing::Test {
   }
 
   NullLog log_;
-  PluginHost host_{log_, {.search_path = {std::filesystem::path(INLAY_PLUGIN_DIR) / "reference.so"}, .exclude = {}, .threads = 1, .parallel_for = {}}};
+  PluginHost host_{log_,
+                   {.search_path = {std::filesystem::path(INLAY_PLUGIN_DIR) / "reference.so"},
+                    .exclude = {},
+                    .threads = 1,
+                    .parallel_for = {}}};
 };
 
 constexpr int kRows = 4;
@@ -127,15 +134,20 @@ TEST_F(ExpectedTest, CatchesAMatMulThatForgetsOneProduct) {
 }
 
 TEST_F(ExpectedTest, BoundOfAMatMulIsTightEnoughToTellHalfPrecision) {
-  expect_caught(matmul_case().region, "accum",
-                [](float v, const Expected&, const Trial&) { return f16_to_f32(f32_to_f16(v)) + v * 0x1p-9f; });
+  expect_caught(matmul_case().region, "accum", [](float v, const Expected&, const Trial&) {
+    return f16_to_f32(f32_to_f16(v)) + v * 0x1p-9f;
+  });
 }
 
 TEST_F(ExpectedTest, AcceptsEveryActivationComputedInSinglePrecision) {
   const std::pair<const char*, std::function<float(float)>> activations[] = {
       {"Sigmoid", [](float x) { return 1.0f / (1.0f + std::exp(-x)); }},
       // The textbook form loses digits near zero: an absolute error of some 1e-7.
-      {"Tanh", [](float x) { const float e = std::exp(-2 * std::fabs(x)); return std::copysign((1 - e) / (1 + e), x); }},
+      {"Tanh",
+       [](float x) {
+         const float e = std::exp(-2 * std::fabs(x));
+         return std::copysign((1 - e) / (1 + e), x);
+       }},
       {"HardSwish", [](float x) { return x * std::min(std::max(x / 6 + 0.5f, 0.0f), 1.0f); }},
       {"Softplus", [](float x) { return x > 20 ? x : std::log(1 + std::exp(x)); }}};
   for (const auto& [op, function] : activations) {
@@ -144,11 +156,12 @@ TEST_F(ExpectedTest, AcceptsEveryActivationComputedInSinglePrecision) {
     GraphBuilder b("activation");
     const ValueId x = b.input("x", f32({kRows, kInner}));
     b.output(b.node("f", op, {b.node("mm", "MatMul", {x, b.constant("w", weight)})}));
-    expect_right(region_of(b.build()), "accum", [&, &function = function](const std::vector<Tensor>& in) {
-      Floats y = matmul(floats(in[0]), floats(weight), kRows, kInner, kColumns, false);
-      for (float& v : y) v = function(v);
-      return y;
-    });
+    expect_right(region_of(b.build()), "accum",
+                 [&, &function = function](const std::vector<Tensor>& in) {
+                   Floats y = matmul(floats(in[0]), floats(weight), kRows, kInner, kColumns, false);
+                   for (float& v : y) v = function(v);
+                   return y;
+                 });
   }
 }
 
@@ -157,7 +170,8 @@ TEST_F(ExpectedTest, AcceptsSoftmaxInSinglePrecisionAndCatchesOneInAThousand) {
   const ValueId x = b.input("x", f32({8, 64}));
   b.output(b.node("softmax", "Softmax", {x}, {{"axis", std::int64_t{1}}}));
   const Region region = region_of(b.build());
-  expect_right(region, "accum", [](const std::vector<Tensor>& in) { return softmax(floats(in[0]), 64); });
+  expect_right(region, "accum",
+               [](const std::vector<Tensor>& in) { return softmax(floats(in[0]), 64); });
   expect_caught(region, "accum", [](float v, const Expected&, const Trial& t) {
     float largest = 0;
     for (const float o : t.outputs[0].as<float>()) largest = std::max(largest, o);
@@ -175,7 +189,8 @@ TEST_F(ExpectedTest, AcceptsAttentionInSinglePrecision) {
   const ValueId v = b.input("v", f32({kTokens, kWidth}));
   const ValueId scale = b.constant("scale", Tensor::from<float>({1}, {0.125f}));
   const ValueId scores = b.node("scale", "Mul", {b.node("qk", "MatMul", {q, k}), scale});
-  b.output(b.node("av", "MatMul", {b.node("softmax", "Softmax", {scores}, {{"axis", std::int64_t{1}}}), v}));
+  b.output(b.node("av", "MatMul",
+                  {b.node("softmax", "Softmax", {scores}, {{"axis", std::int64_t{1}}}), v}));
   expect_right(region_of(b.build()), "accum", [](const std::vector<Tensor>& in) {
     Floats s = matmul(floats(in[0]), floats(in[1]), kTokens, kWidth, kTokens, true);
     for (float& e : s) e *= 0.125f;
@@ -202,7 +217,8 @@ TEST_F(ExpectedTest, AcceptsLayerNormalizationInSinglePrecision) {
       }
       const float mean = sum / kWidth;
       const float factor = 1 / std::sqrt(squares / kWidth - mean * mean + 1e-5f);
-      for (std::size_t i = 0; i < kWidth; ++i) y[r + i] = (y[r + i] - mean) * factor * scale.as<float>()[i];
+      for (std::size_t i = 0; i < kWidth; ++i)
+        y[r + i] = (y[r + i] - mean) * factor * scale.as<float>()[i];
     }
     return y;
   });
@@ -232,7 +248,8 @@ TEST_F(ExpectedTest, AcceptsAFusedElementwiseChainThatCancels) {
   const ValueId y = b.input("y", f32({64}));
   const ValueId scaled = b.node("scale", "Mul", {x, big});
   b.output(b.node("sub", "Sub", {b.node("add", "Add", {scaled, y}), scaled}));
-  expect_right(region_of(b.build()), "elementwise", [](const std::vector<Tensor>& in) { return floats(in[1]); });
+  expect_right(region_of(b.build()), "elementwise",
+               [](const std::vector<Tensor>& in) { return floats(in[1]); });
 }
 
 TEST_F(ExpectedTest, WantsEqualValuesWhereThePatternSaysExact) {

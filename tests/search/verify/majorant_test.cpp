@@ -24,8 +24,11 @@ Graph conv_relu() {
   const ValueId x = b.input("x", f32({1, 16, 8, 8}));
   const ValueId w = b.constant("w", random_constant({4, 16, 3, 3}));
   const ValueId bias = b.constant("b", random_constant({4}));
-  const Attributes attributes{{"kernel_shape", Ints{3, 3}}, {"strides", Ints{1, 1}}, {"pads", Ints{1, 1, 1, 1}},
-                              {"dilations", Ints{1, 1}},    {"group", std::int64_t{1}}};
+  const Attributes attributes{{"kernel_shape", Ints{3, 3}},
+                              {"strides", Ints{1, 1}},
+                              {"pads", Ints{1, 1, 1, 1}},
+                              {"dilations", Ints{1, 1}},
+                              {"group", std::int64_t{1}}};
   b.output(b.node("relu", "Relu", {b.node("conv", "Conv", {x, w, bias}, attributes)}));
   return b.build();
 }

@@ -13,7 +13,8 @@ inline Region region_of(const Graph& graph) {
   Region region;
   region.pattern = "test";
   for (const Value& value : graph.values()) {
-    region.values.push_back({value.name, "", value.type, Layout::dense(static_cast<int>(value.type.shape.size())),
+    region.values.push_back({value.name, "", value.type,
+                             Layout::dense(static_cast<int>(value.type.shape.size())),
                              value.constant.has_value(), value.constant});
   }
   for (const Node& node : graph.nodes()) {

@@ -1,5 +1,5 @@
-// Relu in several ways to go wrong. RIVAL names the plugin; RIVAL_RUN is what run does, RIVAL_COMPILE what compile does
-// first.
+// Relu in several ways to go wrong. RIVAL names the plugin; RIVAL_RUN is what run does,
+// RIVAL_COMPILE what compile does first.
 #include <algorithm>
 #include <csignal>
 
@@ -24,7 +24,8 @@ std::unique_ptr<Kernel> compile(const RegionView&, const CompileContext&) {
   return std::make_unique<Relu>();
 }
 
-constexpr Pattern kPatterns[] = {{.id = "relu", .match = "Relu(X)", .where = "X: f32", .tolerance = "exact"}};
+constexpr Pattern kPatterns[] = {
+    {.id = "relu", .match = "Relu(X)", .where = "X: f32", .tolerance = "exact"}};
 
 }  // namespace
 
