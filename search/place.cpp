@@ -9,7 +9,8 @@
 namespace inlay {
 namespace {
 
-// A single backend predicted this much slower than the best contender is shown as predicted, not raced.
+// A single backend predicted this much slower than the best contender is shown as predicted, not
+// raced.
 constexpr double kHopelessRatio = 3.0;
 
 void check_strategy(const std::string& strategy) {
@@ -23,7 +24,8 @@ void check_strategy(const std::string& strategy) {
 // The best placement of each plugin alone, cheapest first; equal costs in order of name.
 std::vector<SearchResult> search_singles(const Graph& graph, const Candidates& candidates,
                                          const CostTable& costs, const PluginHost& host,
-                                         const SearchLimits& limits, std::vector<std::string>& names) {
+                                         const SearchLimits& limits,
+                                         std::vector<std::string>& names) {
   std::vector<std::pair<SearchResult, std::string>> singles;
   for (const PluginRecord& record : host.plugins()) {
     if (record.refused) continue;
@@ -46,8 +48,9 @@ std::vector<SearchResult> search_singles(const Graph& graph, const Candidates& c
   return results;
 }
 
-// Every contender meets the leader in a paired race; the leader changes only where the race shows, beyond its interval,
-// that the challenger is faster. So the winner is not slower than any raced backend beyond the noise.
+// Every contender meets the leader in a paired race; the leader changes only where the race shows,
+// beyond its interval, that the challenger is faster. So the winner is not slower than any raced
+// backend beyond the noise.
 std::size_t race_contenders(std::vector<Contender>& contenders, const std::vector<Lowered>& lowered,
                             const PriceContext& context, std::vector<Heat>& heats) {
   double best_ns = contenders.front().result.predicted_ns;
@@ -104,8 +107,7 @@ Placed place(const Graph& graph, const PriceContext& context, const PlaceOptions
 
   std::vector<Lowered> lowered;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    lowered.push_back(
-        lower(graph, placed.candidates, results[i].placement, costs, context.host));
+    lowered.push_back(lower(graph, placed.candidates, results[i].placement, costs, context.host));
     placed.contenders.push_back({names[i], std::move(results[i]), lowered.back().plan, {}, {}});
   }
   placed.winner = race_contenders(placed.contenders, lowered, context, placed.heats);

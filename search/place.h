@@ -1,5 +1,5 @@
-// The straight way from a graph to a plan: candidates → cost → search → plan → race. The story of the whole program is
-// in place.cpp.
+// The straight way from a graph to a plan: candidates → cost → search → plan → race. The story of
+// the whole program is in place.cpp.
 //
 //   const Placed placed = place(graph, context, {.strategy = "dynamic"});
 //   write_weights("m.weights", placed.lowered.plan.constants, placed.lowered.weights);
@@ -35,7 +35,8 @@ struct Contender {
   std::string why_not_raced;     // set iff it was not raced
 };
 
-// A race between the contender that led and a challenger: contenders[first] against contenders[second].
+// A race between the contender that led and a challenger: contenders[first] against
+// contenders[second].
 struct Heat {
   std::size_t first;
   std::size_t second;
@@ -45,14 +46,15 @@ struct Heat {
 struct Placed {
   Candidates candidates;
   Priced priced;
-  std::vector<Contender> contenders;  // the searched placement first, then single backends by predicted time
+  // the searched placement first, then single backends by predicted time
+  std::vector<Contender> contenders;
   std::vector<Heat> heats;
   std::size_t winner = 0;  // index into contenders
   Lowered lowered;         // the winner's plan
 };
 
-// throws  Error{kNotFound, kUnsupported} from find_candidates and price; Error{kInvalidArgument} for an unknown strategy;
-//         Error{kCancelled}
+// throws  Error{kNotFound, kUnsupported} from find_candidates and price; Error{kInvalidArgument}
+//         for an unknown strategy; Error{kCancelled}
 Placed place(const Graph& graph, const PriceContext& context, const PlaceOptions& options);
 
 }  // namespace inlay

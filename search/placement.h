@@ -7,7 +7,8 @@
 namespace inlay {
 
 struct Placement {
-  std::vector<int> candidates;  // ids, in an executable order (the quotient graph's topological order)
+  // ids, in an executable order (the quotient graph's topological order)
+  std::vector<int> candidates;
   bool operator==(const Placement&) const = default;
 };
 

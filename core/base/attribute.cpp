@@ -19,9 +19,9 @@ T get(const Attributes& attributes, std::string_view name, const T& fallback) {
   const auto it = attributes.find(name);
   if (it == attributes.end()) return fallback;
   if (const T* value = std::get_if<T>(&it->second)) return *value;
-  throw Error(Code::kInvalidArgument,
-              fmt::format("attribute '{}': expected {}, found {} {}", name,
-                          kind_name(Attribute(fallback)), kind_name(it->second), to_string(it->second)));
+  throw Error(Code::kInvalidArgument, fmt::format("attribute '{}': expected {}, found {} {}", name,
+                                                  kind_name(Attribute(fallback)),
+                                                  kind_name(it->second), to_string(it->second)));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The attributes of an operator: the same data in the graph, in a plan and across the plugin ABI. Nested graphs are not
-// attributes; they belong to the graph's nodes.
+// The attributes of an operator: the same data in the graph, in a plan and across the plugin ABI.
+// Nested graphs are not attributes; they belong to the graph's nodes.
 //
 //   Attributes a{{"strides", std::vector<std::int64_t>{2, 2}}, {"group", std::int64_t{1}}};
 //   std::int64_t group = get_int(a, "group", 1);

@@ -1,4 +1,5 @@
-// Element types of tensors, numbered as in ONNX's TensorProto so that they cross files and the plugin ABI unchanged.
+// Element types of tensors, numbered as in ONNX's TensorProto so that they cross files and the
+// plugin ABI unchanged.
 //
 //   size_of(DType::kF32) == 4;  name_of(DType::kI64) == "i64";  parse_dtype("f32") == DType::kF32
 #pragma once

@@ -2,8 +2,9 @@
 //
 //   throw Error(Code::kShapeMismatch, "Conv 'c3': weight expects 64 input channels, input has 32");
 //
-// A message says where, what was expected and what was found. Expected outcomes (a decline, a search that ran out of
-// time) are return values, not errors. Catch at edges only: main, the ABI, the trial run of a candidate.
+// A message says where, what was expected and what was found. Expected outcomes (a decline, a
+// search that ran out of time) are return values, not errors. Catch at edges only: main, the ABI,
+// the trial run of a candidate.
 #pragma once
 
 #include <stdexcept>
@@ -20,8 +21,8 @@ enum class Code {
   kUnsupported,      // well-formed, but outside what Inlay or a plugin does
   kPluginFailed,     // a plugin returned an error, crashed or hung
   kNoMemory,
-  kStale,            // made for another build, device or machine
-  kBusy,             // locked by another process
+  kStale,  // made for another build, device or machine
+  kBusy,   // locked by another process
   kCancelled,
   kInternal,
 };

@@ -1,4 +1,5 @@
-// Files as values: whole-file reads, read-only mappings, and writes that either finish or leave no trace.
+// Files as values: whole-file reads, read-only mappings, and writes that either finish or leave no
+// trace.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +19,15 @@ struct MappedFile {
   std::span<const std::byte> bytes() const { return {data.get(), size_bytes}; }
 };
 
-// throws  Error{kNotFound} if there is no such file, Error{kIo} if it cannot be read or is not a regular file
+// throws  Error{kNotFound} if there is no such file, Error{kIo} if it cannot be read or is not a
+//         regular file
 MappedFile map_file(const std::filesystem::path& path);
 std::string read_text(const std::filesystem::path& path);
 
-// Writes the parts one after the other to a temporary file beside `path`, flushes it, and renames it over `path`.
-// throws  Error{kIo} with the system's reason (no space, no permission); then `path` is as it was before
+// Writes the parts one after the other to a temporary file beside `path`, flushes it, and renames
+// it over `path`.
+// throws  Error{kIo} with the system's reason (no space, no permission); then `path` is as it was
+//         before
 void write_file(const std::filesystem::path& path,
                 const std::vector<std::span<const std::byte>>& parts);
 void write_file(const std::filesystem::path& path, std::string_view text);

@@ -1,5 +1,5 @@
-// 128-bit content hashes (XXH3) for constants, regions and database keys. Not cryptographic: they tell equal from
-// different, they do not stand against an attacker.
+// 128-bit content hashes (XXH3) for constants, regions and database keys. Not cryptographic: they
+// tell equal from different, they do not stand against an attacker.
 //
 //   Hash h = Hasher().add("conv").add(bytes).finish();   h.hex() == "0f3a…" (32 digits)
 #pragma once
@@ -21,7 +21,8 @@ struct Hash {
   auto operator<=>(const Hash&) const = default;
 };
 
-// Feeds parts one by one. Every part is preceded by its length, so ("ab","c") and ("a","bc") differ.
+// Feeds parts one by one. Every part is preceded by its length, so ("ab","c") and ("a","bc")
+// differ.
 class Hasher {
  public:
   Hasher();

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kMaxRank = 16;  // letters a to p
 
-// Offset in elements contributed by each logical dimension's index: a table per dimension, so that a conversion adds
-// one number per dimension and element.
+// Offset in elements contributed by each logical dimension's index: a table per dimension, so that
+// a conversion adds one number per dimension and element.
 std::vector<std::vector<std::int64_t>> offset_tables(const Layout& layout, const Shape& shape) {
   const auto rank = static_cast<std::size_t>(layout.rank());
   std::vector<std::int64_t> block(rank, 1);
@@ -75,7 +75,9 @@ Layout Layout::dense(int rank) {
   return layout;
 }
 
-bool Layout::is_dense() const { return blocks_.empty() && std::is_sorted(order_.begin(), order_.end()); }
+bool Layout::is_dense() const {
+  return blocks_.empty() && std::is_sorted(order_.begin(), order_.end());
+}
 
 std::string Layout::text() const {
   if (order_.empty()) return "scalar";
@@ -149,8 +151,9 @@ std::optional<Layout> parse_layout(std::string_view text) {
     layout.blocks_.push_back({dim, size});
   }
   for (std::size_t d = 0; d < wants_block.size(); ++d) {
-    const bool has_block = std::any_of(layout.blocks_.begin(), layout.blocks_.end(),
-                                       [d](const LayoutBlock& b) { return b.dim == static_cast<int>(d); });
+    const bool has_block =
+        std::any_of(layout.blocks_.begin(), layout.blocks_.end(),
+                    [d](const LayoutBlock& b) { return b.dim == static_cast<int>(d); });
     if (wants_block[d] != has_block) return std::nullopt;
   }
   return layout;
@@ -185,10 +188,14 @@ void LayoutConversion::run(const std::byte* source, std::byte* target) const {
                   reinterpret_cast<Element*>(target));
   };
   switch (element_bytes_) {
-    case 1: return copy(std::uint8_t{});
-    case 2: return copy(std::uint16_t{});
-    case 4: return copy(std::uint32_t{});
-    default: return copy(std::uint64_t{});
+    case 1:
+      return copy(std::uint8_t{});
+    case 2:
+      return copy(std::uint16_t{});
+    case 4:
+      return copy(std::uint32_t{});
+    default:
+      return copy(std::uint64_t{});
   }
 }
 

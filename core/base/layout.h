@@ -1,12 +1,13 @@
-// How a tensor's elements lie in memory: a dimension order and inner blocks, written as oneDNN writes them. Letters name
-// logical dimensions, outermost first; a capital letter is a blocked dimension, whose block size stands at the end.
+// How a tensor's elements lie in memory: a dimension order and inner blocks, written as oneDNN
+// writes them. Letters name logical dimensions, outermost first; a capital letter is a blocked
+// dimension, whose block size stands at the end.
 //
 //   Layout::dense(4)            "abcd"     NCHW, row-major
 //   parse_layout("acdb")                    NHWC
 //   parse_layout("aBcd16b")                 nChw16c: channels in blocks of 16, innermost
 //
-// A blocked dimension is padded to whole blocks; padding holds zeros. The notation is oneDNN's format tag:
-// https://oneapi-src.github.io/oneDNN, "Memory format propagation".
+// A blocked dimension is padded to whole blocks; padding holds zeros. The notation is oneDNN's
+// format tag: https://oneapi-src.github.io/oneDNN, "Memory format propagation".
 #pragma once
 
 #include <cstddef>
@@ -53,8 +54,8 @@ class Layout {
   std::vector<LayoutBlock> blocks_;
 };
 
-// Reads the notation above ("dense" is not a layout: it needs a rank). nullopt if the text is not one: a letter
-// missing or repeated, a block without its capital, a block size below 2.
+// Reads the notation above ("dense" is not a layout: it needs a rank). nullopt if the text is not
+// one: a letter missing or repeated, a block without its capital, a block size below 2.
 std::optional<Layout> parse_layout(std::string_view text);
 
 // A conversion made ready once, so that running it allocates nothing.
@@ -63,8 +64,8 @@ std::optional<Layout> parse_layout(std::string_view text);
 //   conversion.run(source, target);
 class LayoutConversion {
  public:
-  // throws  Error{kShapeMismatch} if a layout's rank is not the type's; Error{kUnsupported} for elements without a
-  //         fixed size and for a rank above 16
+  // throws  Error{kShapeMismatch} if a layout's rank is not the type's; Error{kUnsupported} for
+  //         elements without a fixed size and for a rank above 16
   LayoutConversion(const TensorType& type, const Layout& from, const Layout& to);
 
   // Copies `source` to `target`, which do not overlap; the target's padding is zeroed. [any-thread]
@@ -81,8 +82,9 @@ class LayoutConversion {
   std::vector<std::vector<std::int64_t>> to_tables_;
 };
 
-// Copies `source` in layout `from` to `target` in layout `to`, both of the logical type `type`; padding of the target
-// is zeroed. Plain and single-threaded: the fallback when no plugin offers the conversion.
+// Copies `source` in layout `from` to `target` in layout `to`, both of the logical type `type`;
+// padding of the target is zeroed. Plain and single-threaded: the fallback when no plugin offers
+// the conversion.
 void convert_layout(const TensorType& type, const Layout& from, const std::byte* source,
                     const Layout& to, std::byte* target);
 

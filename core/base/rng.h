@@ -1,5 +1,6 @@
-// Seeded randomness, handed in wherever it is needed. Same seed, same numbers, on every machine: the generator is
-// fixed by the standard (mt19937_64) and the distributions are ours, since the standard library's are not portable.
+// Seeded randomness, handed in wherever it is needed. Same seed, same numbers, on every machine:
+// the generator is fixed by the standard (mt19937_64) and the distributions are ours, since the
+// standard library's are not portable.
 #pragma once
 
 #include <cmath>

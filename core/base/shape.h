@@ -1,4 +1,5 @@
-// The extents of a tensor, outermost first; {} is a scalar. A dimension may be 0 (an empty tensor), never negative.
+// The extents of a tensor, outermost first; {} is a scalar. A dimension may be 0 (an empty tensor),
+// never negative.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,9 @@ Tensor Tensor::zeros(TensorType type) {
   }
   std::memset(bytes, 0, padded);
   return Tensor(std::move(type), std::shared_ptr<const std::byte>(
-                                     static_cast<const std::byte*>(bytes),
-                                     [](const std::byte* p) { std::free(const_cast<std::byte*>(p)); }));
+                                     static_cast<const std::byte*>(bytes), [](const std::byte* p) {
+                                       std::free(const_cast<std::byte*>(p));
+                                     }));
 }
 
 bool Tensor::operator==(const Tensor& other) const {

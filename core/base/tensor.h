@@ -1,5 +1,5 @@
-// A tensor's type and an immutable tensor value. Copying a Tensor shares its bytes; a constant mapped from a file keeps
-// the mapping alive and is never copied.
+// A tensor's type and an immutable tensor value. Copying a Tensor shares its bytes; a constant
+// mapped from a file keeps the mapping alive and is never copied.
 //
 //   Tensor t = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
 //   std::span<const float> values = t.as<float>();
@@ -30,7 +30,8 @@ struct TensorType {
 std::string to_string(const TensorType& type);
 
 // Bytes of the dense row-major form.
-// throws  Error{kInvalidArgument} if the count overflows, Error{kUnsupported} for a type without a fixed element size
+// throws  Error{kInvalidArgument} if the count overflows, Error{kUnsupported} for a type without a
+//         fixed element size
 std::size_t dense_bytes(const TensorType& type);
 
 // The DType that stores C++ type T: float → kF32, std::int64_t → kI64, bool → kBool, ...
@@ -45,7 +46,8 @@ class Tensor {
   Tensor(TensorType type, std::shared_ptr<const std::byte> data)
       : type_(std::move(type)), size_bytes_(dense_bytes(type_)), data_(std::move(data)) {}
 
-  // A new tensor of zeros whose bytes the caller may fill through `mutable_bytes` before sharing it.
+  // A new tensor of zeros whose bytes the caller may fill through `mutable_bytes` before sharing
+  // it.
   static Tensor zeros(TensorType type);
 
   template <typename T>

@@ -1,10 +1,12 @@
-// A plugin's manifest: what the library says about itself, read from its ELF file without loading or running it.
+// A plugin's manifest: what the library says about itself, read from its ELF file without loading
+// or running it.
 //
 //   const Manifest manifest = read_manifest("/usr/lib/inlay/openblas.so");
 //
-// JSON in section ".inlay.manifest", written by core/sdk/manifest.h. Keys: abi [major, minor], name, version, library,
-// threads, sanitizer, patterns (array of {id, match | ops, where, layouts, tolerance, alias, cpu}), cpu. A library, a cpu
-// and whatever else a pattern leaves out may be missing; unknown keys are a newer minor's and are passed over.
+// JSON in section ".inlay.manifest", written by core/sdk/manifest.h. Keys: abi [major, minor],
+// name, version, library, threads, sanitizer, patterns (array of {id, match | ops, where, layouts,
+// tolerance, alias, cpu}), cpu. A library, a cpu and whatever else a pattern leaves out may be
+// missing; unknown keys are a newer minor's and are passed over.
 #pragma once
 
 #include <filesystem>
@@ -38,15 +40,16 @@ struct Manifest {
 };
 
 // Reads the section with every offset checked against the file's size.
-// throws  Error{kNotFound, kIo}; Error{kCorrupt} if it is not an x86-64 ELF shared library, has no manifest, or the
-//         manifest is not the JSON above (key, expected, found)
+// throws  Error{kNotFound, kIo}; Error{kCorrupt} if it is not an x86-64 ELF shared library, has no
+//         manifest, or the manifest is not the JSON above (key, expected, found)
 Manifest read_manifest(const std::filesystem::path& path);
 
 // The GNU build id note as hex; empty if there is none.
 std::string read_build_id(const std::filesystem::path& path);
 
-// True if this CPU and operating system offer the feature ("avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", …).
-// AVX and later also need the OS to save the registers (XCR0). An unknown name is false.
+// True if this CPU and operating system offer the feature ("avx2", "fma", "avx512f", "avx512_vnni",
+// "amx_tile", …). AVX and later also need the OS to save the registers (XCR0). An unknown name is
+// false.
 bool has_cpu_feature(const std::string& feature);
 
 }  // namespace inlay

@@ -1,8 +1,9 @@
-// Finds plugins, refuses bad ones with a reason, loads the rest, and wraps their C tables in owning C++ objects.
+// Finds plugins, refuses bad ones with a reason, loads the rest, and wraps their C tables in owning
+// C++ objects.
 //
 //   PluginHost host(log, HostOptions{.search_path = default_search_path(), .threads = 2});
-//   for (const PluginRecord& record : host.plugins()) ...          // manifest data; nothing executed yet
-//   std::shared_ptr<Device> device = host.open_device("onednn");     // loads, initialises, creates device 0
+//   for (const PluginRecord& record : host.plugins()) ...        // manifest data; nothing run yet
+//   std::shared_ptr<Device> device = host.open_device("onednn");   // loads, creates device 0
 //   std::unique_ptr<Program> program = device->compile(region, {.thread_cap = 2}, why_declined);
 //   std::unique_ptr<Instance> instance = program->instantiate(workspace);
 //   instance->run(inputs, outputs);
@@ -25,7 +26,8 @@
 
 namespace inlay {
 
-// One plugin file that was found. `refused` says why it will not be used; then only path is certain.
+// One plugin file that was found. `refused` says why it will not be used; then only path is
+// certain.
 struct PluginRecord {
   std::filesystem::path path;
   Manifest manifest;
@@ -33,8 +35,10 @@ struct PluginRecord {
   std::optional<std::string> refused;
 };
 
-// Runs body(argument, i) for i in [0, count) on the process's pool; core/run gives the oneTBB one. Default: inline.
-using ParallelFor = std::function<void(std::int64_t count, void (*body)(void*, std::int64_t), void* argument)>;
+// Runs body(argument, i) for i in [0, count) on the process's pool; core/run gives the oneTBB one.
+// Default: inline.
+using ParallelFor =
+    std::function<void(std::int64_t count, void (*body)(void*, std::int64_t), void* argument)>;
 
 struct HostOptions {
   std::vector<std::filesystem::path> search_path;  // folders, or single plugin files
@@ -43,7 +47,8 @@ struct HostOptions {
   ParallelFor parallel_for;
 };
 
-// INLAY_PLUGIN_PATH (colon-separated), else "plugins" beside the running program's folder. Never the working directory.
+// INLAY_PLUGIN_PATH (colon-separated), else "plugins" beside the running program's folder. Never
+// the working directory.
 std::vector<std::filesystem::path> default_search_path();
 
 // A tensor handed to a run: the caller owns the memory; `type` and `layout` must outlive the call.
@@ -56,7 +61,8 @@ struct HostTensor {
 class Instance {
  public:
   virtual ~Instance() = default;
-  // Tensors in the region's order. One caller at a time. Allocates nothing: bind() prepared the C views.
+  // Tensors in the region's order. One caller at a time. Allocates nothing: bind() prepared the C
+  // views.
   // throws  Error{kPluginFailed} with plugin name and its text
   virtual void run() = 0;
   // Sets the memory that run() will use; may be called again, any time between runs.
@@ -83,11 +89,11 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const std::string& plugin() const = 0;
-  virtual const std::string& name() const = 0;         // "cpu"
+  virtual const std::string& name() const = 0;  // "cpu"
   virtual const std::string& fingerprint() const = 0;
-  virtual const std::string& space() const = 0;        // "host"
-  // Compiles a region whose constants all carry bytes; they are kept alive as long as the program needs them.
-  // Null if the plugin declined; the reason is in *declined.
+  virtual const std::string& space() const = 0;  // "host"
+  // Compiles a region whose constants all carry bytes; they are kept alive as long as the program
+  // needs them. Null if the plugin declined; the reason is in *declined.
   // throws  Error{kPluginFailed} on any other failure
   virtual std::unique_ptr<Program> compile(const Region& region, const CompileOptions& options,
                                            std::string* declined) = 0;
@@ -95,21 +101,23 @@ class Device {
 
 class PluginHost {
  public:
-  // Reads the manifests of all plugins on the path; loads none. Two files of one name: the first on the path wins, the
-  // other is refused as shadowed.
+  // Reads the manifests of all plugins on the path; loads none. Two files of one name: the first on
+  // the path wins, the other is refused as shadowed.
   PluginHost(Log& log, HostOptions options);
   ~PluginHost();
   PluginHost(const PluginHost&) = delete;
   PluginHost& operator=(const PluginHost&) = delete;
 
-  const std::vector<PluginRecord>& plugins() const;  // in path order, refused ones included
+  const std::vector<PluginRecord>& plugins() const;       // in path order, refused ones included
   const PluginRecord* find(std::string_view name) const;  // usable ones only
   int threads() const;
   const ParallelFor& parallel_for() const;  // HostOptions' one, or inline; never empty
 
-  // Loads the plugin if need be and creates its device `index`; the same device object for the same arguments.
-  // throws  Error{kNotFound} if there is no usable plugin of that name (with its refusal if it was refused),
-  //         Error{kPluginFailed} if it cannot be loaded, has another major version or fails to initialise
+  // Loads the plugin if need be and creates its device `index`; the same device object for the same
+  // arguments.
+  // throws  Error{kNotFound} if there is no usable plugin of that name (with its refusal if it was
+  //         refused), Error{kPluginFailed} if it cannot be loaded, has another major version or
+  //         fails to initialise
   std::shared_ptr<Device> open_device(std::string_view plugin, int index = 0);
 
  private:

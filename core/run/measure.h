@@ -1,7 +1,8 @@
-// Times a plan as it will run: by the executor, warm, with its real threads, on buffers rotated so
-// that inputs and outputs do not flatter the plan by lying in the cache.
+// Times a region as it will run inside a model: by the executor, with its real threads, and with
+// the caches as a model's other steps leave them, so that weights do not flatter it by lying close
+// since the last run.
 //
-//   const Stats stats = measure(executor, random_inputs(plan, 1), {.max_seconds = 0.5});
+//   const Stats stats = measure(executor, inputs, {.max_seconds = 0.5}, host.parallel_for());
 #pragma once
 
 #include <limits>
@@ -32,9 +33,11 @@ struct MeasureOptions {
       std::numeric_limits<double>::infinity();  // a first run longer than this is the one sample
 };
 
-// inputs  one per plan input, dense
-// throws  as Executor::run
-Stats measure(Executor& executor, std::span<const Tensor> inputs, const MeasureOptions& options);
+// inputs        one per plan input, dense
+// parallel_for  of the host that the executor uses
+// throws        as Executor::run
+Stats measure(Executor& executor, std::span<const Tensor> inputs, const MeasureOptions& options,
+              const ParallelFor& parallel_for);
 
 // The samples' statistics; sorts them. At least one sample.
 Stats stats_of(std::vector<double>* samples_ns);

@@ -97,7 +97,8 @@ class Worker {
     const Loaded loaded = load(json.at("plan"), request, 0);
     const std::vector<Tensor> inputs = random_inputs(
         loaded.plan, json.at("seed").get<std::uint64_t>(), max_values_from(json.at("max_values")));
-    return to_json(measure(*loaded.executor, inputs, measure_options_from(json.at("options"))));
+    return to_json(measure(*loaded.executor, inputs, measure_options_from(json.at("options")),
+                           host_->parallel_for()));
   }
 
   Json measure_pair_of_plans(const Json& json, const Message& request) {

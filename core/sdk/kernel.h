@@ -17,14 +17,14 @@ class Host {
  public:
   explicit Host(const inlay_host* host) : host_(host) {}
 
-  // Calls body(begin, end) over disjoint ranges that cover [0, count), each at least `grain` long except the last, on
-  // the process's pool; returns when all are done. Runs inline when there is too little work or one thread. `body`
-  // must not throw.
+  // Calls body(begin, end) over disjoint ranges that cover [0, count), each at least `grain` long
+  // except the last, on the process's pool; returns when all are done. Runs inline when there is
+  // too little work or one thread. `body` must not throw.
   template <typename Body>
   void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) const {
     const std::int64_t chunks_wanted = std::int64_t{4} * std::max(thread_cap(), 1);
-    const std::int64_t chunk =
-        std::max<std::int64_t>(std::max<std::int64_t>(grain, 1), (count + chunks_wanted - 1) / chunks_wanted);
+    const std::int64_t chunk = std::max<std::int64_t>(std::max<std::int64_t>(grain, 1),
+                                                      (count + chunks_wanted - 1) / chunks_wanted);
     const std::int64_t chunks = count > 0 ? (count + chunk - 1) / chunk : 0;
     if (chunks <= 1 || thread_cap() == 1) {
       if (count > 0) body(std::int64_t{0}, count);
@@ -57,18 +57,21 @@ struct RunContext {
   void* workspace;  // workspace_bytes() bytes, 64-byte aligned; null if that is 0
 };
 
-// A compiled region. Immutable once made: run may be called from several threads at once, each with its own workspace.
+// A compiled region. Immutable once made: run may be called from several threads at once, each with
+// its own workspace.
 class Kernel {
  public:
   virtual ~Kernel() = default;
 
-  // Tensors in the region's order of inputs and outputs. Outputs are written whole. Throwing is an internal error.
+  // Tensors in the region's order of inputs and outputs. Outputs are written whole. Throwing is an
+  // internal error.
   virtual void run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                    const RunContext& context) const = 0;
 
   virtual std::size_t workspace_bytes() const { return 0; }
 
-  // True if run reads constants where compile found them; false if the kernel keeps copies of its own.
+  // True if run reads constants where compile found them; false if the kernel keeps copies of its
+  // own.
   virtual bool retains_constants() const { return true; }
 };
 
@@ -78,6 +81,7 @@ struct CompileContext {
 };
 
 // A plugin's one function: makes a kernel, or throws Decline with the reason.
-using CompileFunction = std::unique_ptr<Kernel> (*)(const RegionView& region, const CompileContext& context);
+using CompileFunction = std::unique_ptr<Kernel> (*)(const RegionView& region,
+                                                    const CompileContext& context);
 
 }  // namespace inlay::sdk

@@ -1,4 +1,5 @@
-// What a plugin declares, as compile-time data. Grammar of the strings: graphs/pattern/pattern.h and docs/plugin_guide.md.
+// What a plugin declares, as compile-time data. Grammar of the strings: graphs/pattern/pattern.h
+// and docs/plugin_guide.md.
 #pragma once
 
 namespace inlay::sdk {
@@ -6,18 +7,21 @@ namespace inlay::sdk {
 struct Pattern {
   const char* id;
 
-  // Operator DAG, root last applied: "Relu(Add(MatMul(A,B),C))". "Relu?(…)": the node may be absent. "[Relu|Clip](…)":
-  // any of these. "B?": an optional operand. "name=Conv(…)": a name for constraints. Empty if `ops` is given.
+  // Operator DAG, root last applied: "Relu(Add(MatMul(A,B),C))". "Relu?(…)": the node may be
+  // absent. "[Relu|Clip](…)": any of these. "B?": an optional operand. "name=Conv(…)": a name for
+  // constraints. Empty if `ops` is given.
   const char* match = "";
 
   // Instead of `match`: blank-separated operators, each a region of one node with any operands.
   const char* ops = "";
 
-  // Constraints, all of which must hold: "X: f32[n,c,h,w]; W: f32[o,c/g,3,3] const; c%8==0; Conv.group==1".
+  // Constraints, all of which must hold: "X: f32[n,c,h,w]; W: f32[o,c/g,3,3] const; c%8==0;
+  // Conv.group==1".
   const char* where = "";
 
-  // Layout variants, separated by '|': each lists ports and layouts ("X:aBcd16b out:aBcd16b"); a port not listed is
-  // dense; "@avx512f" and "@!avx512f" add a CPU need. Outputs are out, out1, … Empty: everything dense.
+  // Layout variants, separated by '|': each lists ports and layouts ("X:aBcd16b out:aBcd16b"); a
+  // port not listed is dense; "@avx512f" and "@!avx512f" add a CPU need. Outputs are out, out1, …
+  // Empty: everything dense.
   const char* layouts = "";
 
   // exact | elementwise | transcendental | accum | reduced:<relative bound>
@@ -33,9 +37,10 @@ struct Pattern {
 struct PluginInfo {
   const char* name;
   const char* version;
-  const char* library = "";         // what it drives, with version: "OpenBLAS 0.3.21"
+  const char* library = "";           // what it drives, with version: "OpenBLAS 0.3.21"
   const char* threads = "host-pool";  // host-pool | capped | fixed
-  const char* cpu = "";  // blank-separated features without which the library must not even be loaded
+  const char* cpu =
+      "";  // blank-separated features without which the library must not even be loaded
 };
 
 }  // namespace inlay::sdk

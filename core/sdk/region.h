@@ -1,4 +1,5 @@
-// Read-only C++ views of the ABI's region, as a plugin sees it at compile time. They own nothing and die with the call.
+// Read-only C++ views of the ABI's region, as a plugin sees it at compile time. They own nothing
+// and die with the call.
 //
 //   const RegionView region(request->region);
 //   const ValueView weight = region.port("W");                 // the pattern's variable
@@ -159,7 +160,8 @@ class RegionView {
   ValueView input(int i) const { return value(region_->inputs[i]); }
   ValueView output(int i) const { return value(region_->outputs[i]); }
 
-  // The value bound to a pattern variable; nullopt if the variable's optional operand was not there.
+  // The value bound to a pattern variable; nullopt if the variable's optional operand was not
+  // there.
   std::optional<ValueView> find_port(std::string_view port) const {
     for (int i = 0; i < value_count(); ++i) {
       const char* name = region_->values[i]->port;
@@ -171,7 +173,8 @@ class RegionView {
     if (auto value = find_port(name)) return *value;
     throw Decline("region has no value bound to '" + std::string(name) + "'");
   }
-  // Position of a value among the inputs that run receives; -1 if it is not an input (a constant, say).
+  // Position of a value among the inputs that run receives; -1 if it is not an input (a constant,
+  // say).
   int input_position(int value_index) const {
     for (int i = 0; i < region_->input_count; ++i) {
       if (region_->inputs[i] == value_index) return i;

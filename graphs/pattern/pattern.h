@@ -1,27 +1,34 @@
 // Patterns as one-line text, parsed to data, and one matcher for the patterns of all plugins.
 //
-//   const Pattern p = parse_pattern({.id = "mm_relu", .match = "Relu(MatMul(A,B))", .where = "A: f32[m,k]; B: const"});
-//   const MatchReport r = match_patterns(graph, {p});     // r.matches, and r.near_misses with reasons
+//   const Pattern p = parse_pattern(
+//       {.id = "mm_relu", .match = "Relu(MatMul(A,B))", .where = "A: f32[m,k]; B: const"});
+//   const MatchReport r = match_patterns(graph, {p});  // r.matches, r.near_misses with reasons
 //
 // Grammar
 //   match    := node
-//   node     := [alias '='] ops ['?'] '(' operand {',' operand} ')'      '?': the node may be absent (its first operand
-//                                                                          takes its place)
+//   node     := [alias '='] ops ['?'] '(' operand {',' operand} ')'      '?': the node may be
+//            absent (its first operand takes its place)
 //   ops      := Name | '[' Name {'|' Name} ']' | domain '.' Name
-//   operand  := node | variable ['?']                                     '?': the operand may be omitted
+//   operand  := node | variable ['?']                                     '?': the operand may be
+//            omitted
 //   where    := clause {';' clause}
-//   clause   := var {',' var} ':' typeset ['[' dims ']'] ['const'|'dynamic']   dims: names, numbers, '_', '...' (any rest);
-//                                                                               a name repeated must match
-//             | expr cmp expr                                             over dims, numbers, node.attribute, rank(X)
-//   typeset  := dtype {'|' dtype} | 'any' ; expr: + - * / % on integers; attributes may be lists: Conv.strides == [1,1];
-//               Clip.min == 0 (floats compare exactly); has(Clip.min); cmp: == != < <= > >=
+//   clause   := var {',' var} ':' typeset ['[' dims ']'] ['const'|'dynamic']   dims: names,
+//            numbers, '_', '...' (any rest); a name repeated must match
+//             | expr cmp expr                                             over dims, numbers,
+//                                                                         node.attribute, rank(X)
+//   typeset  := dtype {'|' dtype} | 'any' ; expr: + - * / % on integers; attributes may be lists:
+//            Conv.strides == [1,1]; Clip.min == 0 (floats compare exactly); has(Clip.min); cmp: ==
+//            != < <= > >=
 //   alias as operand: Mul(c=Conv(X,W),Sigmoid(c)) reads one node twice.
-//   expr also: value(X), the one value of a constant's elements; a list compared with a number compares each element.
-//   A dimension may be an expression: W: f32[o,c/Conv.group,3,3]. One unknown name in it is solved for: [o,c/g,3,3].
-// Commutative operators match with their operands in either order; of several bindings of the same nodes the first that
-// holds counts. A node inside a pattern other than the root must have the pattern's nodes as its only consumers and not
-// be a graph output. Different variables stand for different values, and none for a value made inside the match.
-// A clause about an operand, node or operator alternative that is not there holds.
+//   expr also: value(X), the one value of a constant's elements; a list compared with a number
+//   compares each element.
+//   A dimension may be an expression: W: f32[o,c/Conv.group,3,3]. One unknown name in it is solved
+//   for: [o,c/g,3,3].
+// Commutative operators match with their operands in either order; of several bindings of the same
+// nodes the first that holds counts. A node inside a pattern other than the root must have the
+// pattern's nodes as its only consumers and not be a graph output. Different variables stand for
+// different values, and none for a value made inside the match. A clause about an operand, node or
+// operator alternative that is not there holds.
 #pragma once
 
 #include <map>
@@ -48,7 +55,8 @@ struct LayoutVariant {
 struct PatternText {
   std::string id;
   std::string match;
-  std::vector<std::string> ops;  // instead of match: any single node of these operators, ports "0", "1", …
+  // instead of match: any single node of these operators, ports "0", "1", …
+  std::vector<std::string> ops;
   std::string where;
   std::string layouts;
   std::string alias;
@@ -60,7 +68,8 @@ struct Pattern {
   std::shared_ptr<const PatternNode> root;  // null for an ops pattern
   std::vector<std::string> ops;
   std::vector<std::shared_ptr<const Constraint>> constraints;
-  std::vector<LayoutVariant> variants;  // never empty: the all-dense variant stands first unless layouts say otherwise
+  // never empty: the all-dense variant stands first unless layouts say otherwise
+  std::vector<LayoutVariant> variants;
   std::map<std::string, std::string> aliases;  // output port → input port
 };
 
@@ -74,9 +83,9 @@ PatternText print_pattern(const Pattern& pattern);
 std::string print_match(const Pattern& pattern);  // its match alone
 
 struct Match {
-  int pattern;                            // index into the list given
-  std::vector<NodeId> nodes;              // topological order; the last is the root
-  std::map<std::string, ValueId> ports;   // variables and outputs ("out", "out1", …)
+  int pattern;                           // index into the list given
+  std::vector<NodeId> nodes;             // topological order; the last is the root
+  std::map<std::string, ValueId> ports;  // variables and outputs ("out", "out1", …)
 };
 
 // A node where a pattern's operators fitted and a constraint did not: "k%16==0 fails: k=13".
@@ -87,11 +96,12 @@ struct NearMiss {
 };
 
 struct MatchReport {
-  std::vector<Match> matches;       // ordered by root, then pattern, then size
+  std::vector<Match> matches;  // ordered by root, then pattern, then size
   std::vector<NearMiss> near_misses;
 };
 
-// All matches of all patterns, overlapping ones included. Near-linear in the graph for a fixed pattern list.
+// All matches of all patterns, overlapping ones included. Near-linear in the graph for a fixed
+// pattern list.
 MatchReport match_patterns(const Graph& graph, const std::vector<Pattern>& patterns);
 
 }  // namespace inlay

@@ -1,5 +1,5 @@
-// Well-known networks built in code, architecture-exact, with seeded He-scaled weights: no download, and activations that
-// neither vanish nor saturate.
+// Well-known networks built in code, architecture-exact, with seeded He-scaled weights: no
+// download, and activations that neither vanish nor saturate.
 //
 //   const Graph graph = build_zoo_model("resnet50", {.image_size = 224, .seed = 1});
 #pragma once
@@ -25,15 +25,17 @@ struct ZooModel {
   std::string_view description;  // one line
   std::string_view source;       // the paper
   double parameters;             // published count, batch-norm statistics not counted
-  double flops;                  // published, a multiply-add counted as two, at the default size and batch 1
+  double flops;  // published, a multiply-add counted as two, at the default size and batch 1
 };
 
 std::span<const ZooModel> zoo_models();
 
-// throws  Error{kNotFound} listing the names; Error{kInvalidArgument} for a size the architecture cannot take
+// throws  Error{kNotFound} listing the names; Error{kInvalidArgument} for a size the architecture
+//         cannot take
 Graph build_zoo_model(std::string_view name, const ZooOptions& options = {});
 
-// Trainable parameters and multiply-adds x 2 of any graph's Conv, ConvTranspose, MatMul, Gemm, LSTM, GRU.
+// Trainable parameters and multiply-adds x 2 of any graph's Conv, ConvTranspose, MatMul, Gemm,
+// LSTM, GRU.
 std::int64_t count_parameters(const Graph& graph);
 double count_flops(const Graph& graph);
 

@@ -1,4 +1,5 @@
-// What can run: for every plugin, the regions it declares to be able to run on this graph. Never what should.
+// What can run: for every plugin, the regions it declares to be able to run on this graph. Never
+// what should.
 //
 //   const Candidates candidates = find_candidates(graph, host);
 //   for (const Candidate& c : candidates.list) ...
@@ -22,11 +23,11 @@ struct Candidate {
   std::string plugin;         // kViewPlugin for the host's own zero-copy reshape
   std::string pattern;
   std::string tolerance;
-  std::vector<ValueId> inputs;         // non-constant, in the region's order
-  std::vector<ValueId> outputs;        // read outside, in the region's order
-  std::vector<Layout> input_layouts;   // one per input
-  std::vector<Layout> output_layouts;  // one per output
-  std::map<ValueId, std::string> ports;    // value → pattern variable
+  std::vector<ValueId> inputs;               // non-constant, in the region's order
+  std::vector<ValueId> outputs;              // read outside, in the region's order
+  std::vector<Layout> input_layouts;         // one per input
+  std::vector<Layout> output_layouts;        // one per output
+  std::map<ValueId, std::string> ports;      // value → pattern variable
   std::vector<std::pair<int, int>> aliases;  // (output, input) positions that may share memory
 };
 
@@ -42,20 +43,21 @@ struct WhyNot {
 };
 
 struct Candidates {
-  std::vector<Candidate> list;     // index = candidate id; deterministic order
-  std::vector<WhyNot> why_not;     // near misses, non-convex matches, missing CPU features
+  std::vector<Candidate> list;  // index = candidate id; deterministic order
+  std::vector<WhyNot> why_not;  // near misses, non-convex matches, missing CPU features
   // Ids of the candidates that contain each node, ascending.
   std::vector<std::vector<int>> by_node;
 };
 
 struct CandidateFilter {
-  std::vector<std::string> exclude;                // plugins
-  std::map<std::string, std::string> pins;         // node name → plugin
+  std::vector<std::string> exclude;         // plugins
+  std::map<std::string, std::string> pins;  // node name → plugin
 };
 
-// throws  Error{kNotFound} if a pin names an unknown node or plugin; Error{kUnsupported} naming a node that no plugin
-//         can run
-Candidates find_candidates(const Graph& graph, const PluginHost& host, const CandidateFilter& filter = {});
+// throws  Error{kNotFound} if a pin names an unknown node or plugin; Error{kUnsupported} naming a
+//         node that no plugin can run
+Candidates find_candidates(const Graph& graph, const PluginHost& host,
+                           const CandidateFilter& filter = {});
 
 // The same for manifests that come from elsewhere than a host's plugins.
 Candidates find_candidates(const Graph& graph, const std::vector<Manifest>& manifests,

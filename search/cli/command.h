@@ -1,5 +1,5 @@
-// The command line: one function per subcommand adds itself to the parser and sets what to run. main.cpp calls them in the
-// order in which help lists them.
+// The command line: one function per subcommand adds itself to the parser and sets what to run.
+// main.cpp calls them in the order in which help lists them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,11 +17,11 @@ namespace inlay::cli {
 struct Common {
   bool json = false;
   bool verbose = false;
-  int threads = 0;                      // 0: all this process may use
-  std::string database;                 // empty: the default place
-  std::vector<std::string> with;        // further plugins or folders of plugins
-  std::vector<std::string> exclude;     // plugin names
-  std::function<int()> run;             // set by the chosen subcommand; returns the exit status
+  int threads = 0;                   // 0: all this process may use
+  std::string database;              // empty: the default place
+  std::vector<std::string> with;     // further plugins or folders of plugins
+  std::vector<std::string> exclude;  // plugin names
+  std::function<int()> run;          // set by the chosen subcommand; returns the exit status
 };
 
 void add_devices(CLI::App& app, Common& common);
@@ -34,15 +34,16 @@ void add_explain(CLI::App& app, Common& common);
 void add_db(CLI::App& app, Common& common);
 
 // Flags that several subcommands take.
-void add_plugin_flags(CLI::App& command, Common& common);    // --with, --exclude, --threads
-void add_json_flag(CLI::App& command, Common& common);       // --json
-void add_database_flag(CLI::App& command, Common& common);   // --db
+void add_plugin_flags(CLI::App& command, Common& common);   // --with, --exclude, --threads
+void add_json_flag(CLI::App& command, Common& common);      // --json
+void add_database_flag(CLI::App& command, Common& common);  // --db
 
 // "x=1x3x48x192" → {"x", {1, 3, 48, 192}}; the name may hold '='.
 // throws  Error{kInvalidArgument} naming the flag, expected and found
 std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts);
 
 // "conv1=onednn" pairs; the last '=' splits.
-std::map<std::string, std::string> parse_pairs(const std::string& flag, const std::vector<std::string>& texts);
+std::map<std::string, std::string> parse_pairs(const std::string& flag,
+                                               const std::vector<std::string>& texts);
 
 }  // namespace inlay::cli

@@ -18,20 +18,24 @@ int show_stats(const Common& common) {
   const CostDatabase database(database_path(common));
   const DatabaseStats stats = database.stats();
   if (common.json) {
-    nlohmann::ordered_json json{{"path", database.path().string()}, {"rows", stats.rows}, {"size_bytes", stats.size_bytes}};
+    nlohmann::ordered_json json{
+        {"path", database.path().string()}, {"rows", stats.rows}, {"size_bytes", stats.size_bytes}};
     json["groups"] = nlohmann::ordered_json::array();
     for (const DatabaseStats::Group& g : stats.groups) {
-      json["groups"].push_back({{"plugin", g.plugin}, {"kind", measurement_kind_name(g.kind)},
-                                {"status", measurement_status_name(g.status)}, {"rows", g.rows}});
+      json["groups"].push_back({{"plugin", g.plugin},
+                                {"kind", measurement_kind_name(g.kind)},
+                                {"status", measurement_status_name(g.status)},
+                                {"rows", g.rows}});
     }
     fmt::print("{}\n", json.dump(2));
     return 0;
   }
-  fmt::print("{}: {} rows, {}\n", database.path().string(), stats.rows, format_bytes(static_cast<double>(stats.size_bytes)));
+  fmt::print("{}: {} rows, {}\n", database.path().string(), stats.rows,
+             format_bytes(static_cast<double>(stats.size_bytes)));
   Table table({{"plugin"}, {"kind"}, {"status"}, {"rows", Align::kRight}});
   for (const DatabaseStats::Group& g : stats.groups) {
-    table.add({g.plugin.empty() ? "host" : g.plugin, measurement_kind_name(g.kind), measurement_status_name(g.status),
-               fmt::format("{}", g.rows)});
+    table.add({g.plugin.empty() ? "host" : g.plugin, measurement_kind_name(g.kind),
+               measurement_status_name(g.status), fmt::format("{}", g.rows)});
   }
   if (!table.is_empty()) fmt::print("{}", table.text());
   return 0;
@@ -57,7 +61,8 @@ int import_database(const Common& common, const std::string& file) {
 }
 
 int merge_database(const Common& common, const std::string& file) {
-  if (!std::filesystem::exists(file)) throw Error(Code::kNotFound, fmt::format("{}: no such file", file));
+  if (!std::filesystem::exists(file))
+    throw Error(Code::kNotFound, fmt::format("{}: no such file", file));
   CostDatabase database(database_path(common));
   const CostDatabase other(file);
   fmt::print("{}: {} rows new or replaced\n", database.path().string(), database.merge(other));
@@ -84,7 +89,8 @@ int verify_database(const Common& common) {
 }  // namespace
 
 void add_db(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand("db", "The cost database: what was measured, kept between runs");
+  CLI::App* command =
+      app.add_subcommand("db", "The cost database: what was measured, kept between runs");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* text, std::function<int()> run) {
     CLI::App* sub = command->add_subcommand(name, text);
@@ -96,14 +102,23 @@ void add_db(CLI::App& app, Common& common) {
   auto plugin = std::make_shared<std::string>();
   auto all = std::make_shared<bool>(false);
 
-  add_json_flag(*add("stats", "Rows by plugin, kind and status", [&common] { return show_stats(common); }), common);
-  add("export", "Write every row as a line of JSON", [&common, file] { return export_database(common, *file); })
-      ->add_option("file", *file, "File, or - for standard output")->required();
-  add("import", "Take over rows from an exported file", [&common, file] { return import_database(common, *file); })
-      ->add_option("file", *file, "Exported file")->required();
-  add("merge", "Take over rows from another database", [&common, file] { return merge_database(common, *file); })
-      ->add_option("file", *file, "Database")->required();
-  CLI::App* clear = add("clear", "Remove rows", [&common, plugin, all] { return clear_database(common, *plugin, *all); });
+  add_json_flag(
+      *add("stats", "Rows by plugin, kind and status", [&common] { return show_stats(common); }),
+      common);
+  add("export", "Write every row as a line of JSON",
+      [&common, file] { return export_database(common, *file); })
+      ->add_option("file", *file, "File, or - for standard output")
+      ->required();
+  add("import", "Take over rows from an exported file",
+      [&common, file] { return import_database(common, *file); })
+      ->add_option("file", *file, "Exported file")
+      ->required();
+  add("merge", "Take over rows from another database",
+      [&common, file] { return merge_database(common, *file); })
+      ->add_option("file", *file, "Database")
+      ->required();
+  CLI::App* clear = add("clear", "Remove rows",
+                        [&common, plugin, all] { return clear_database(common, *plugin, *all); });
   clear->add_option("--plugin", *plugin, "Rows of this plugin");
   clear->add_flag("--all", *all, "Every row");
   add("verify", "Check the file for damage", [&common] { return verify_database(common); });

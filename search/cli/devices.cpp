@@ -40,7 +40,10 @@ int show_devices(const Common& common) {
   if (common.json) {
     Json json = Json::array();
     for (const DeviceRow& r : rows) {
-      Json row{{"plugin", r.plugin}, {"device", r.device}, {"space", r.space}, {"fingerprint", r.fingerprint}};
+      Json row{{"plugin", r.plugin},
+               {"device", r.device},
+               {"space", r.space},
+               {"fingerprint", r.fingerprint}};
       if (!r.problem.empty()) row["problem"] = r.problem;
       json.push_back(std::move(row));
     }
@@ -49,7 +52,8 @@ int show_devices(const Common& common) {
   }
   Table table({{"plugin"}, {"device"}, {"memory space"}, {"fingerprint"}});
   for (const DeviceRow& r : rows) {
-    table.add({r.plugin, r.problem.empty() ? r.device : "none", r.space, r.problem.empty() ? r.fingerprint : r.problem});
+    table.add({r.plugin, r.problem.empty() ? r.device : "none", r.space,
+               r.problem.empty() ? r.fingerprint : r.problem});
   }
   fmt::print("{}{} threads\n", table.text(), session.pool.threads());
   return 0;
@@ -62,13 +66,20 @@ Json plugin_json(const PluginRecord& record) {
     return json;
   }
   const Manifest& m = record.manifest;
-  json.update({{"name", m.name}, {"version", m.version}, {"library", m.library}, {"build_id", record.build_id},
+  json.update({{"name", m.name},
+               {"version", m.version},
+               {"library", m.library},
+               {"build_id", record.build_id},
                {"threads", m.threads}});
   json["abi"] = {m.abi_major, m.abi_minor};
   json["patterns"] = Json::array();
   for (const ManifestPattern& p : m.patterns) {
-    json["patterns"].push_back({{"id", p.id}, {"match", p.match}, {"ops", p.ops}, {"where", p.where},
-                                {"layouts", p.layouts}, {"tolerance", p.tolerance}});
+    json["patterns"].push_back({{"id", p.id},
+                                {"match", p.match},
+                                {"ops", p.ops},
+                                {"where", p.where},
+                                {"layouts", p.layouts},
+                                {"tolerance", p.tolerance}});
   }
   return json;
 }
@@ -81,11 +92,13 @@ int show_plugins(const Common& common, bool with_patterns) {
     fmt::print("{}\n", json.dump(2));
     return 0;
   }
-  Table table({{"plugin"}, {"version"}, {"drives"}, {"patterns", Align::kRight}, {"threads"}, {"file"}});
+  Table table(
+      {{"plugin"}, {"version"}, {"drives"}, {"patterns", Align::kRight}, {"threads"}, {"file"}});
   for (const PluginRecord& record : session.host.plugins()) {
     const Manifest& m = record.manifest;
     if (record.refused) continue;
-    table.add({m.name, m.version, m.library, fmt::format("{}", m.patterns.size()), m.threads, record.path.string()});
+    table.add({m.name, m.version, m.library, fmt::format("{}", m.patterns.size()), m.threads,
+               record.path.string()});
   }
   fmt::print("{}", table.text());
   for (const PluginRecord& record : session.host.plugins()) {
@@ -96,7 +109,8 @@ int show_plugins(const Common& common, bool with_patterns) {
     if (record.refused) continue;
     Table patterns({{record.manifest.name}, {"matches"}, {"where"}, {"tolerance"}});
     for (const ManifestPattern& p : record.manifest.patterns) {
-      patterns.add({p.id, p.match.empty() ? fmt::format("{}", fmt::join(p.ops, " ")) : p.match, p.where, p.tolerance});
+      patterns.add({p.id, p.match.empty() ? fmt::format("{}", fmt::join(p.ops, " ")) : p.match,
+                    p.where, p.tolerance});
     }
     fmt::print("\n{}", patterns.text());
   }
@@ -106,20 +120,23 @@ int show_plugins(const Common& common, bool with_patterns) {
 }  // namespace
 
 void add_devices(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand("devices", "List devices, each with its plugin and memory space");
+  CLI::App* command =
+      app.add_subcommand("devices", "List devices, each with its plugin and memory space");
   add_plugin_flags(*command, common);
   add_json_flag(*command, common);
   command->callback([&common] { common.run = [&common] { return show_devices(common); }; });
 }
 
 void add_plugins(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand("plugins", "List plugins found, and those refused with the reason");
+  CLI::App* command =
+      app.add_subcommand("plugins", "List plugins found, and those refused with the reason");
   add_plugin_flags(*command, common);
   add_json_flag(*command, common);
   auto with_patterns = std::make_shared<bool>(false);
   command->add_flag("--patterns", *with_patterns, "Show what each plugin declares it can run");
-  command->callback(
-      [&common, with_patterns] { common.run = [&common, with_patterns] { return show_plugins(common, *with_patterns); }; });
+  command->callback([&common, with_patterns] {
+    common.run = [&common, with_patterns] { return show_plugins(common, *with_patterns); };
+  });
 }
 
 }  // namespace inlay::cli

@@ -19,8 +19,9 @@ Report open_report(const PlanFiles& files, const Plan& plan) {
   const Report report = parse_report(read_text(files.report), files.report.string());
   const std::string found = report.value("model_hash", "");
   if (found != plan.model_hash) {
-    throw Error(Code::kStale, fmt::format("{}: is of another model than {} (expected {}, found {}): place again",
-                                          files.report.string(), files.plan.string(), plan.model_hash, found));
+    throw Error(Code::kStale,
+                fmt::format("{}: is of another model than {} (expected {}, found {}): place again",
+                            files.report.string(), files.plan.string(), plan.model_hash, found));
   }
   return report;
 }
@@ -56,11 +57,14 @@ void add_explain(CLI::App& app, Common& common) {
   CLI::App* command = app.add_subcommand("explain", "Tell why a plan is as it is");
   auto flags = std::make_shared<ExplainFlags>();
   command->add_option("plan", flags->plan, "Plan written by place")->required()->type_name("PLAN");
-  command->add_option("--node", flags->nodes, "Which plugins could run this node, at what cost, and why not the others")
+  command
+      ->add_option("--node", flags->nodes,
+                   "Which plugins could run this node, at what cost, and why not the others")
       ->type_name("NODE");
   command->add_flag("--steps", flags->steps, "List the plan's steps");
   add_json_flag(*command, common);
-  command->callback([&common, flags] { common.run = [&common, flags] { return explain(common, *flags); }; });
+  command->callback(
+      [&common, flags] { common.run = [&common, flags] { return explain(common, *flags); }; });
 }
 
 }  // namespace inlay::cli

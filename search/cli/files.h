@@ -15,7 +15,9 @@ struct PlanFiles {
 inline PlanFiles plan_files(const std::filesystem::path& plan) {
   std::filesystem::path stem = plan;
   if (stem.extension() == ".plan") stem.replace_extension();
-  const auto with = [&stem](const char* ending) { return std::filesystem::path(stem.string() + ending); };
+  const auto with = [&stem](const char* ending) {
+    return std::filesystem::path(stem.string() + ending);
+  };
   return {plan, with(".weights"), with(".report.json")};
 }
 

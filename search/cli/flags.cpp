@@ -13,7 +13,8 @@ constexpr int kMaxThreads = 1024;
 Shape parse_shape(const std::string& text, const std::string& flag) {
   const auto fail = [&] {
     throw Error(Code::kInvalidArgument,
-                fmt::format("--shape {}: expected NAME=1x3x48x192 (or NAME=scalar), found '{}'", flag, text));
+                fmt::format("--shape {}: expected NAME=1x3x48x192 (or NAME=scalar), found '{}'",
+                            flag, text));
   };
   if (text == "scalar") return {};
   Shape shape;
@@ -34,7 +35,8 @@ Shape parse_shape(const std::string& text, const std::string& flag) {
 std::pair<std::string, std::string> split(const std::string& flag, const std::string& text) {
   const std::size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
-    throw Error(Code::kInvalidArgument, fmt::format("{}: expected NAME=VALUE, found '{}'", flag, text));
+    throw Error(Code::kInvalidArgument,
+                fmt::format("{}: expected NAME=VALUE, found '{}'", flag, text));
   }
   return {text.substr(0, at), text.substr(at + 1)};
 }
@@ -42,7 +44,8 @@ std::pair<std::string, std::string> split(const std::string& flag, const std::st
 }  // namespace
 
 void add_plugin_flags(CLI::App& command, Common& common) {
-  command.add_option("--with", common.with, "Plugin file or folder of plugins, searched first")->type_name("PATH");
+  command.add_option("--with", common.with, "Plugin file or folder of plugins, searched first")
+      ->type_name("PATH");
   command.add_option("--exclude", common.exclude, "Leave this plugin out")->type_name("PLUGIN");
   command.add_option("--threads", common.threads, "Most threads to use (default: all there are)")
       ->check(CLI::Range(1, kMaxThreads));
@@ -53,7 +56,9 @@ void add_json_flag(CLI::App& command, Common& common) {
 }
 
 void add_database_flag(CLI::App& command, Common& common) {
-  command.add_option("--db", common.database, "Cost database (default: $INLAY_DB, else in the user's cache folder)")
+  command
+      .add_option("--db", common.database,
+                  "Cost database (default: $INLAY_DB, else in the user's cache folder)")
       ->type_name("FILE");
 }
 
@@ -68,7 +73,8 @@ std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts)
   return shapes;
 }
 
-std::map<std::string, std::string> parse_pairs(const std::string& flag, const std::vector<std::string>& texts) {
+std::map<std::string, std::string> parse_pairs(const std::string& flag,
+                                               const std::vector<std::string>& texts) {
   std::map<std::string, std::string> pairs;
   for (const std::string& text : texts) {
     const auto [name, value] = split(flag, text);

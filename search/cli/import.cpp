@@ -46,16 +46,19 @@ void print_json(const Imported& imported) {
                               {"operators", count_operators(graph)}};
   json["changes"] = nlohmann::ordered_json::array();
   for (const Rewrite& r : imported.rewrites) {
-    json["changes"].push_back({{"kind", r.kind}, {"nodes", r.nodes}, {"changes_rounding", r.changes_rounding}});
+    json["changes"].push_back(
+        {{"kind", r.kind}, {"nodes", r.nodes}, {"changes_rounding", r.changes_rounding}});
   }
   fmt::print("{}\n", json.dump(2));
 }
 
 void print_summary(const Imported& imported, const ImportFlags& flags) {
   const Graph& graph = imported.graph;
-  fmt::print("{}: opset {}, {} nodes in the file, {} after import; {:.2f} M parameters, {:.2f} GFLOPs\n",
-             graph.name().empty() ? flags.model : graph.name(), imported.opset, imported.file_nodes, graph.node_count(),
-             static_cast<double>(count_parameters(graph)) / 1e6, count_flops(graph) / 1e9);
+  fmt::print(
+      "{}: opset {}, {} nodes in the file, {} after import; {:.2f} M parameters, {:.2f} GFLOPs\n",
+      graph.name().empty() ? flags.model : graph.name(), imported.opset, imported.file_nodes,
+      graph.node_count(), static_cast<double>(count_parameters(graph)) / 1e6,
+      count_flops(graph) / 1e9);
   for (const ValueId id : graph.inputs()) {
     fmt::print("  input   {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
   }
@@ -63,15 +66,18 @@ void print_summary(const Imported& imported, const ImportFlags& flags) {
     fmt::print("  output  {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
   }
   std::vector<std::string> counts;
-  for (const auto& [op, count] : count_operators(graph)) counts.push_back(fmt::format("{} {}", op, count));
+  for (const auto& [op, count] : count_operators(graph))
+    counts.push_back(fmt::format("{} {}", op, count));
   fmt::print("  operators: {}\n", fmt::join(counts, ", "));
 
   std::map<std::string, std::size_t> changes;
-  for (const Rewrite& r : imported.rewrites) changes[r.kind] += std::max<std::size_t>(r.nodes.size(), 1);
+  for (const Rewrite& r : imported.rewrites)
+    changes[r.kind] += std::max<std::size_t>(r.nodes.size(), 1);
   for (const auto& [kind, count] : changes) fmt::print("  change: {} ({} nodes)\n", kind, count);
   if (flags.show_changes) {
     for (const Rewrite& r : imported.rewrites) {
-      fmt::print("{}{}: {}\n", r.kind, r.changes_rounding ? " (changes rounding)" : "", fmt::join(r.nodes, ", "));
+      fmt::print("{}{}: {}\n", r.kind, r.changes_rounding ? " (changes rounding)" : "",
+                 fmt::join(r.nodes, ", "));
     }
   }
   if (flags.show_graph) fmt::print("\n{}", graph.to_text());
@@ -94,12 +100,16 @@ void add_import(CLI::App& app, Common& common) {
   CLI::App* command = app.add_subcommand("import", "Read a model and show what Inlay makes of it");
   auto flags = std::make_shared<ImportFlags>();
   command->add_option("model", flags->model, "ONNX file")->required()->type_name("FILE");
-  command->add_option("--shape", flags->shapes, "Shape of an input: NAME=1x3x48x192")->type_name("NAME=DIMS");
-  command->add_flag("--show-changes", flags->show_changes, "List every rewrite and the nodes it touched");
-  command->add_flag("--show-graph", flags->show_graph, "Print the canonical graph, a line per node");
+  command->add_option("--shape", flags->shapes, "Shape of an input: NAME=1x3x48x192")
+      ->type_name("NAME=DIMS");
+  command->add_flag("--show-changes", flags->show_changes,
+                    "List every rewrite and the nodes it touched");
+  command->add_flag("--show-graph", flags->show_graph,
+                    "Print the canonical graph, a line per node");
   add_plugin_flags(*command, common);
   add_json_flag(*command, common);
-  command->callback([&common, flags] { common.run = [&common, flags] { return run_import(common, *flags); }; });
+  command->callback(
+      [&common, flags] { common.run = [&common, flags] { return run_import(common, *flags); }; });
 }
 
 }  // namespace inlay::cli

@@ -1,4 +1,5 @@
-// The inlay program: parses the command line, runs one subcommand, turns errors into one line and an exit status.
+// The inlay program: parses the command line, runs one subcommand, turns errors into one line and
+// an exit status.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -22,14 +23,16 @@ int fail(const char* what, int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Places ONNX models on backends: imports, measures, searches, proves, runs.", "inlay");
+  CLI::App app("Places ONNX models on backends: imports, measures, searches, proves, runs.",
+               "inlay");
   app.set_version_flag("--version", INLAY_VERSION);
   app.require_subcommand(1);
   inlay::cli::Common common;
   app.add_flag("--verbose,-v", common.verbose, "Log what happens to standard error");
   using AddCommand = void (*)(CLI::App&, inlay::cli::Common&);
-  constexpr AddCommand kCommands[] = {inlay::cli::add_devices, inlay::cli::add_plugins, inlay::cli::add_zoo,
-                                      inlay::cli::add_import,  inlay::cli::add_place,   inlay::cli::add_run,
+  constexpr AddCommand kCommands[] = {inlay::cli::add_devices, inlay::cli::add_plugins,
+                                      inlay::cli::add_zoo,     inlay::cli::add_import,
+                                      inlay::cli::add_place,   inlay::cli::add_run,
                                       inlay::cli::add_explain, inlay::cli::add_db};
   for (const AddCommand add : kCommands) add(app, common);
 

@@ -33,12 +33,15 @@ std::filesystem::path output_path(const PlaceFlags& flags) {
 
 // Finds out before the long work whether its result can be written.
 void check_writable(const PlanFiles& files) {
-  const std::filesystem::path folder = files.plan.has_parent_path() ? files.plan.parent_path() : ".";
+  const std::filesystem::path folder =
+      files.plan.has_parent_path() ? files.plan.parent_path() : ".";
   if (!std::filesystem::is_directory(folder)) {
-    throw Error(Code::kNotFound, fmt::format("--output {}: folder '{}' does not exist", files.plan.string(), folder.string()));
+    throw Error(Code::kNotFound, fmt::format("--output {}: folder '{}' does not exist",
+                                             files.plan.string(), folder.string()));
   }
   if (std::filesystem::is_directory(files.plan)) {
-    throw Error(Code::kInvalidArgument, fmt::format("--output {}: expected a file, found a folder", files.plan.string()));
+    throw Error(Code::kInvalidArgument,
+                fmt::format("--output {}: expected a file, found a folder", files.plan.string()));
   }
 }
 
@@ -58,7 +61,8 @@ int run_place(const Common& common, const PlaceFlags& flags) {
 
   Session session(common);
   const Imported imported = import_model(flags.model, parse_shapes(flags.shapes), session);
-  CostDatabase database(common.database.empty() ? default_database_path() : std::filesystem::path(common.database));
+  CostDatabase database(common.database.empty() ? default_database_path()
+                                                : std::filesystem::path(common.database));
   WorkerClient worker({.search_path = session.host_options.search_path,
                        .exclude = session.host_options.exclude,
                        .threads = session.pool.threads()});
@@ -68,7 +72,8 @@ int run_place(const Common& common, const PlaceFlags& flags) {
       .database = database,
       .worker = worker,
       .log = *session.log,
-      .progress = [&](int done, int total, const std::string& what) { progress.update(done, total, what); },
+      .progress = [&](int done, int total,
+                      const std::string& what) { progress.update(done, total, what); },
       .budget = std::chrono::milliseconds(static_cast<std::int64_t>(flags.budget_s * 1e3)),
       .cancelled = &interrupted(),
       .seed = flags.seed};
@@ -81,12 +86,14 @@ int run_place(const Common& common, const PlaceFlags& flags) {
   const Placed placed = place(imported.graph, context, options);
   progress.clear();
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  const Report report = make_report(imported.graph, placed, {.threads = session.pool.threads(), .seconds = seconds});
+  const Report report =
+      make_report(imported.graph, placed, {.threads = session.pool.threads(), .seconds = seconds});
   write_all(files, placed, report);
   if (common.json) {
     fmt::print("{}\n", report.dump(2));
   } else {
-    fmt::print("{}\n{}: plan of {} steps\n", render_summary(report), files.plan.string(), placed.lowered.plan.steps.size());
+    fmt::print("{}\n{}: plan of {} steps\n", render_summary(report), files.plan.string(),
+               placed.lowered.plan.steps.size());
   }
   return 0;
 }
@@ -94,21 +101,31 @@ int run_place(const Common& common, const PlaceFlags& flags) {
 }  // namespace
 
 void add_place(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand("place", "Place a model: measure, search, write NAME.plan and NAME.weights");
+  CLI::App* command = app.add_subcommand(
+      "place", "Place a model: measure, search, write NAME.plan and NAME.weights");
   auto flags = std::make_shared<PlaceFlags>();
   command->add_option("model", flags->model, "ONNX file")->required()->type_name("FILE");
-  command->add_option("-o,--output", flags->output, "Plan to write (default: the model's name with .plan)")->type_name("PLAN");
-  command->add_option("--shape", flags->shapes, "Shape of an input: NAME=1x3x48x192")->type_name("NAME=DIMS");
-  command->add_option("--strategy", flags->strategy, "single: the best one backend; dynamic: the best mix")
+  command
+      ->add_option("-o,--output", flags->output,
+                   "Plan to write (default: the model's name with .plan)")
+      ->type_name("PLAN");
+  command->add_option("--shape", flags->shapes, "Shape of an input: NAME=1x3x48x192")
+      ->type_name("NAME=DIMS");
+  command
+      ->add_option("--strategy", flags->strategy,
+                   "single: the best one backend; dynamic: the best mix")
       ->check(CLI::IsMember(strategy_names()));
-  command->add_option("--pin", flags->pins, "Run this node on this plugin")->type_name("NODE=PLUGIN");
-  command->add_option("--budget", flags->budget_s, "Seconds to spend on measuring (default: no limit)")
+  command->add_option("--pin", flags->pins, "Run this node on this plugin")
+      ->type_name("NODE=PLUGIN");
+  command
+      ->add_option("--budget", flags->budget_s, "Seconds to spend on measuring (default: no limit)")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", flags->seed, "Seed of the inputs used to measure and check");
   add_plugin_flags(*command, common);
   add_database_flag(*command, common);
   add_json_flag(*command, common);
-  command->callback([&common, flags] { common.run = [&common, flags] { return run_place(common, *flags); }; });
+  command->callback(
+      [&common, flags] { common.run = [&common, flags] { return run_place(common, *flags); }; });
 }
 
 }  // namespace inlay::cli

@@ -25,7 +25,9 @@ std::size_t terminal_width() {
 }  // namespace
 
 ProgressLine::ProgressLine()
-    : is_terminal_(::isatty(STDERR_FILENO) != 0), start_(Clock::now()), last_(start_ - kMinInterval) {}
+    : is_terminal_(::isatty(STDERR_FILENO) != 0),
+      start_(Clock::now()),
+      last_(start_ - kMinInterval) {}
 
 void ProgressLine::update(int done, int total, const std::string& what) {
   const Clock::time_point now = Clock::now();
@@ -34,7 +36,8 @@ void ProgressLine::update(int done, int total, const std::string& what) {
   const double share = std::clamp(static_cast<double>(done) / total, 0.0, 1.0);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const int filled = static_cast<int>(share * kBarWidth);
-  std::string line = fmt::format("[{:<{}}] {}/{}", std::string(static_cast<std::size_t>(filled), '#'), kBarWidth, done, total);
+  std::string line = fmt::format(
+      "[{:<{}}] {}/{}", std::string(static_cast<std::size_t>(filled), '#'), kBarWidth, done, total);
   if (done > 0) line += fmt::format(" {:.0f} s left", elapsed * (1 - share) / share);
   line += "  " + what;
   line.resize(std::min(line.size(), terminal_width() - 1));

@@ -1,4 +1,5 @@
-// Progress on a terminal: one line that rewrites itself; nothing where standard error is not a terminal.
+// Progress on a terminal: one line that rewrites itself; nothing where standard error is not a
+// terminal.
 //
 //   ProgressLine line;  line.update(12, 80, "onednn conv1");  line.clear();
 #pragma once

@@ -34,9 +34,12 @@ struct RunFlags {
   bool profile = false;
 };
 
-const PlanValue& value_at(const Plan& plan, int index) { return plan.values[static_cast<std::size_t>(index)]; }
+const PlanValue& value_at(const Plan& plan, int index) {
+  return plan.values[static_cast<std::size_t>(index)];
+}
 
-// "FILE" holds inputs by name, or, one file an input, is matched by position; "NAME=FILE" names the input.
+// "FILE" holds inputs by name, or, one file an input, is matched by position; "NAME=FILE" names the
+// input.
 std::map<std::string, Tensor> read_given(const Plan& plan, const std::vector<std::string>& texts) {
   std::map<std::string, Tensor> given;
   std::size_t position = 0;
@@ -45,13 +48,16 @@ std::map<std::string, Tensor> read_given(const Plan& plan, const std::vector<std
     const std::string file = equals == std::string::npos ? text : text.substr(equals + 1);
     std::map<std::string, Tensor> tensors = read_tensors(file);
     if (equals != std::string::npos) {
-      if (tensors.size() != 1) throw Error(Code::kInvalidArgument, fmt::format("--input {}: expected one tensor, found {}", text, tensors.size()));
+      if (tensors.size() != 1)
+        throw Error(Code::kInvalidArgument,
+                    fmt::format("--input {}: expected one tensor, found {}", text, tensors.size()));
       given[text.substr(0, equals)] = tensors.begin()->second;
       continue;
     }
     for (auto& [name, tensor] : tensors) {
-      const bool is_known = std::any_of(plan.inputs.begin(), plan.inputs.end(),
-                                        [&, &key = name](int i) { return value_at(plan, i).name == key; });
+      const bool is_known =
+          std::any_of(plan.inputs.begin(), plan.inputs.end(),
+                      [&, &key = name](int i) { return value_at(plan, i).name == key; });
       if (is_known || position >= plan.inputs.size() || tensors.size() > plan.inputs.size()) {
         given[name] = std::move(tensor);
       } else {
@@ -70,7 +76,8 @@ void check_names(const Plan& plan, const std::map<std::string, Tensor>& given) {
       if (value_at(plan, input).name == name) return;
       known += fmt::format(" '{}'", value_at(plan, input).name);
     }
-    throw Error(Code::kInvalidArgument, fmt::format("--input: the plan has no input '{}'; it has{}", name, known));
+    throw Error(Code::kInvalidArgument,
+                fmt::format("--input: the plan has no input '{}'; it has{}", name, known));
   }
 }
 
@@ -83,21 +90,27 @@ std::vector<Tensor> make_inputs(const Plan& plan, const RunFlags& flags) {
     if (const auto found = given.find(name); found != given.end()) {
       inputs[i] = std::move(found->second);
     } else if (!given.empty()) {
-      throw Error(Code::kInvalidArgument, fmt::format("--input: nothing given for input '{}'", name));
+      throw Error(Code::kInvalidArgument,
+                  fmt::format("--input: nothing given for input '{}'", name));
     }
   }
   return inputs;
 }
 
-void write_outputs(const Plan& plan, const std::vector<Tensor>& outputs, const std::filesystem::path& path) {
+void write_outputs(const Plan& plan, const std::vector<Tensor>& outputs,
+                   const std::filesystem::path& path) {
   std::map<std::string, Tensor> named;
-  for (std::size_t i = 0; i < outputs.size(); ++i) named[value_at(plan, plan.outputs[i]).name] = outputs[i];
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    named[value_at(plan, plan.outputs[i]).name] = outputs[i];
   if (path.extension() == ".npz") {
     write_npz(path, named);
   } else if (path.extension() == ".npy" && named.size() == 1) {
     write_npy(path, named.begin()->second);
   } else {
-    throw Error(Code::kInvalidArgument, fmt::format("--output {}: expected a name ending in .npz (or .npy for a single output)", path.string()));
+    throw Error(
+        Code::kInvalidArgument,
+        fmt::format("--output {}: expected a name ending in .npz (or .npy for a single output)",
+                    path.string()));
   }
 }
 
@@ -119,19 +132,23 @@ Timing time_runs(Executor& executor, const std::vector<Tensor>& inputs, int repe
   for (int i = 0; i < repeat; ++i) {
     const auto start = std::chrono::steady_clock::now();
     executor.run_into(sources, targets);
-    timing.ns.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
+    timing.ns.push_back(
+        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
   }
   std::sort(timing.ns.begin(), timing.ns.end());
   return timing;
 }
 
-// The same graph with every node on `plugin` where it can be, elsewhere on the reference. Costs only say which is wanted.
+// The same graph with every node on `plugin` where it can be, elsewhere on the reference. Costs
+// only say which is wanted.
 Lowered place_on(const Graph& graph, const std::string& plugin, PluginHost& host) {
   const Candidates candidates = find_candidates(graph, host);
   CostTable costs;
   for (const Candidate& c : candidates.list) {
-    const bool is_dense = std::all_of(c.input_layouts.begin(), c.input_layouts.end(), [](const Layout& l) { return l.is_dense(); }) &&
-                          std::all_of(c.output_layouts.begin(), c.output_layouts.end(), [](const Layout& l) { return l.is_dense(); });
+    const bool is_dense = std::all_of(c.input_layouts.begin(), c.input_layouts.end(),
+                                      [](const Layout& l) { return l.is_dense(); }) &&
+                          std::all_of(c.output_layouts.begin(), c.output_layouts.end(),
+                                      [](const Layout& l) { return l.is_dense(); });
     CandidateCost cost;
     if (is_dense) {
       cost.cost = Cost{.ns = c.plugin == plugin ? 1.0 : 1e3};
@@ -141,7 +158,9 @@ Lowered place_on(const Graph& graph, const std::string& plugin, PluginHost& host
     costs.candidates.push_back(cost);
   }
   const auto result = search_single(graph, candidates, costs, plugin, {});
-  if (!result) throw Error(Code::kUnsupported, fmt::format("--check-against {}: it cannot run this model", plugin));
+  if (!result)
+    throw Error(Code::kUnsupported,
+                fmt::format("--check-against {}: it cannot run this model", plugin));
   return lower(graph, candidates, result->placement, costs, host);
 }
 
@@ -150,15 +169,19 @@ struct OutputCheck {
   Comparison comparison;
 };
 
-std::vector<OutputCheck> check(const Plan& plan, const Weights& weights, const std::vector<Tensor>& inputs,
-                               const std::vector<Tensor>& outputs, const RunFlags& flags, PluginHost& host) {
+std::vector<OutputCheck> check(const Plan& plan, const Weights& weights,
+                               const std::vector<Tensor>& inputs,
+                               const std::vector<Tensor>& outputs, const RunFlags& flags,
+                               PluginHost& host) {
   const Lowered other = place_on(raise_to_graph(plan, weights), flags.check_against, host);
   Executor executor(other.plan, other.weights, host);
   const std::vector<Tensor> expected = executor.run(inputs);
   std::vector<OutputCheck> checks;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    checks.push_back({value_at(plan, plan.outputs[i]).name,
-                      compare(expected[i], outputs[i], {.kind = ToleranceClass::kReduced, .relative_bound = flags.tolerance})});
+    checks.push_back(
+        {value_at(plan, plan.outputs[i]).name,
+         compare(expected[i], outputs[i],
+                 {.kind = ToleranceClass::kReduced, .relative_bound = flags.tolerance})});
   }
   return checks;
 }
@@ -170,7 +193,9 @@ Json profile_json(const Executor& executor) {
     const PlanStep& step = plan.steps[s];
     const StepTime& time = executor.trace()[s];
     json.push_back({{"step", s},
-                    {"plugin", step.kind == StepKind::kRun ? plan.plugins[static_cast<std::size_t>(step.plugin)].name : "host"},
+                    {"plugin", step.kind == StepKind::kRun
+                                   ? plan.plugins[static_cast<std::size_t>(step.plugin)].name
+                                   : "host"},
                     {"nodes", step.nodes},
                     {"ns", time.end_ns - time.begin_ns}});
   }
@@ -181,8 +206,10 @@ void print_profile(const Json& profile) {
   Table table({{"step", Align::kRight}, {"plugin"}, {"nodes"}, {"time", Align::kRight}});
   for (const Json& row : profile) {
     std::string nodes;
-    for (const Json& node : row["nodes"]) nodes += (nodes.empty() ? "" : " + ") + node.get<std::string>();
-    table.add({fmt::format("{}", row["step"].get<int>()), row["plugin"], nodes.empty() ? "layout conversion or copy" : nodes, format_ns(row["ns"])});
+    for (const Json& node : row["nodes"])
+      nodes += (nodes.empty() ? "" : " + ") + node.get<std::string>();
+    table.add({fmt::format("{}", row["step"].get<int>()), row["plugin"],
+               nodes.empty() ? "layout conversion or copy" : nodes, format_ns(row["ns"])});
   }
   fmt::print("{}", table.text());
 }
@@ -202,14 +229,17 @@ int run_plan(const Common& common, const RunFlags& flags) {
   if (!flags.output.empty()) write_outputs(plan, outputs, flags.output);
   const Timing timing = time_runs(executor, inputs, flags.repeat);
   std::vector<OutputCheck> checks;
-  if (!flags.check_against.empty()) checks = check(plan, weights, inputs, outputs, flags, session.host);
+  if (!flags.check_against.empty())
+    checks = check(plan, weights, inputs, outputs, flags, session.host);
 
-  Json json{{"plan", files.plan.string()}, {"model", plan.model}, {"threads", session.pool.threads()}, {"runs", flags.repeat},
-            {"median_ns", timing.median()}, {"best_ns", timing.ns.front()}, {"worst_ns", timing.ns.back()},
-            {"memory_bytes", executor.memory_bytes()}};
+  Json json{{"plan", files.plan.string()},       {"model", plan.model},
+            {"threads", session.pool.threads()}, {"runs", flags.repeat},
+            {"median_ns", timing.median()},      {"best_ns", timing.ns.front()},
+            {"worst_ns", timing.ns.back()},      {"memory_bytes", executor.memory_bytes()}};
   json["outputs"] = Json::array();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    json["outputs"].push_back({{"name", value_at(plan, plan.outputs[i]).name}, {"type", to_string(outputs[i].type())}});
+    json["outputs"].push_back(
+        {{"name", value_at(plan, plan.outputs[i]).name}, {"type", to_string(outputs[i].type())}});
   }
   bool is_right = true;
   if (!checks.empty()) json["checked_against"] = flags.check_against;
@@ -217,21 +247,28 @@ int run_plan(const Common& common, const RunFlags& flags) {
     const Comparison& comparison = checks[i].comparison;
     is_right = is_right && comparison.is_equal();
     json["outputs"][i]["right"] = comparison.is_equal();
-    json["outputs"][i]["worst"] = {{"index", comparison.worst.index}, {"got", comparison.worst.got},
-                                   {"want", comparison.worst.want}, {"bound", comparison.worst.bound}};
+    json["outputs"][i]["worst"] = {{"index", comparison.worst.index},
+                                   {"got", comparison.worst.got},
+                                   {"want", comparison.worst.want},
+                                   {"bound", comparison.worst.bound}};
   }
   if (flags.profile) json["profile"] = profile_json(executor);
 
   if (common.json) {
     fmt::print("{}\n", json.dump(2));
   } else {
-    fmt::print("{}: {} threads, median {} of {} runs, best {}\n", plan.model, session.pool.threads(), format_ns(timing.median()),
-               flags.repeat, format_ns(timing.ns.front()));
+    fmt::print("{}: {} threads, median {} of {} runs, best {}\n", plan.model,
+               session.pool.threads(), format_ns(timing.median()), flags.repeat,
+               format_ns(timing.ns.front()));
     for (const Json& output : json["outputs"]) {
-      fmt::print("  output {}: {}\n", output["name"].get<std::string>(), output["type"].get<std::string>());
+      fmt::print("  output {}: {}\n", output["name"].get<std::string>(),
+                 output["type"].get<std::string>());
     }
     for (const OutputCheck& c : checks) {
-      fmt::print("  {} against {}: {}\n", c.name, flags.check_against, c.comparison.is_equal() ? "equal within " + fmt::format("{:g}", flags.tolerance) + " of the largest value; " + describe(c.comparison) : describe(c.comparison));
+      fmt::print("  {} against {}: {}\n", c.name, flags.check_against,
+                 c.comparison.is_equal() ? "equal within " + fmt::format("{:g}", flags.tolerance) +
+                                               " of the largest value; " + describe(c.comparison)
+                                         : describe(c.comparison));
     }
     if (flags.profile) print_profile(json["profile"]);
   }
@@ -244,18 +281,30 @@ void add_run(CLI::App& app, Common& common) {
   CLI::App* command = app.add_subcommand("run", "Run a plan on given or random inputs");
   auto flags = std::make_shared<RunFlags>();
   command->add_option("plan", flags->plan, "Plan written by place")->required()->type_name("PLAN");
-  command->add_option("-i,--input", flags->inputs, "Inputs: FILE.npz, or FILE.npy or FILE.pb in order, or NAME=FILE (default: random)")
+  command
+      ->add_option(
+          "-i,--input", flags->inputs,
+          "Inputs: FILE.npz, or FILE.npy or FILE.pb in order, or NAME=FILE (default: random)")
       ->type_name("[NAME=]FILE");
-  command->add_option("-o,--output", flags->output, "Write the outputs: FILE.npz, or FILE.npy for one")->type_name("FILE");
+  command
+      ->add_option("-o,--output", flags->output, "Write the outputs: FILE.npz, or FILE.npy for one")
+      ->type_name("FILE");
   command->add_option("--seed", flags->seed, "Seed of random inputs");
-  command->add_option("--repeat", flags->repeat, "Timed runs after the first")->check(CLI::Range(1, 1000000));
-  command->add_option("--check-against", flags->check_against, "Run again on this plugin and compare; exit status 1 if they differ")
+  command->add_option("--repeat", flags->repeat, "Timed runs after the first")
+      ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--check-against", flags->check_against,
+                   "Run again on this plugin and compare; exit status 1 if they differ")
       ->type_name("PLUGIN");
-  command->add_option("--tolerance", flags->tolerance, "Largest difference, relative to each output's maximum")->check(CLI::PositiveNumber);
+  command
+      ->add_option("--tolerance", flags->tolerance,
+                   "Largest difference, relative to each output's maximum")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--profile", flags->profile, "Time of each step");
   add_plugin_flags(*command, common);
   add_json_flag(*command, common);
-  command->callback([&common, flags] { common.run = [&common, flags] { return run_plan(common, *flags); }; });
+  command->callback(
+      [&common, flags] { common.run = [&common, flags] { return run_plan(common, *flags); }; });
 }
 
 }  // namespace inlay::cli

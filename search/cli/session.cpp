@@ -26,10 +26,14 @@ class SpdLog : public Log {
  private:
   static spdlog::level::level_enum to_spdlog(LogLevel level) {
     switch (level) {
-      case LogLevel::kDebug: return spdlog::level::debug;
-      case LogLevel::kInfo: return spdlog::level::info;
-      case LogLevel::kWarning: return spdlog::level::warn;
-      case LogLevel::kError: break;
+      case LogLevel::kDebug:
+        return spdlog::level::debug;
+      case LogLevel::kInfo:
+        return spdlog::level::info;
+      case LogLevel::kWarning:
+        return spdlog::level::warn;
+      case LogLevel::kError:
+        break;
     }
     return spdlog::level::err;
   }
@@ -40,7 +44,8 @@ class SpdLog : public Log {
 HostOptions make_host_options(const Common& common, ThreadPool& pool) {
   HostOptions options;
   for (const std::string& path : common.with) options.search_path.emplace_back(path);
-  for (const std::filesystem::path& path : default_search_path()) options.search_path.push_back(path);
+  for (const std::filesystem::path& path : default_search_path())
+    options.search_path.push_back(path);
   options.exclude = common.exclude;
   options.threads = pool.threads();
   options.parallel_for = pool.parallel_for();
@@ -57,7 +62,9 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 }  // namespace
 
-std::unique_ptr<Log> make_log(const Common& common) { return std::make_unique<SpdLog>(common.verbose); }
+std::unique_ptr<Log> make_log(const Common& common) {
+  return std::make_unique<SpdLog>(common.verbose);
+}
 
 Session::Session(const Common& common)
     : log(make_log(common)),
@@ -65,7 +72,8 @@ Session::Session(const Common& common)
       host_options(make_host_options(common, pool)),
       host(*log, host_options) {}
 
-Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes, Session& session) {
+Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes,
+                      Session& session) {
   ImportOptions options;
   options.shapes = shapes;
   const std::shared_ptr<Device> reference = session.host.open_device("reference");

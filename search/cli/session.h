@@ -1,4 +1,5 @@
-// What a command works with: the log, the thread pool and the plugin host, built from its flags and handed on.
+// What a command works with: the log, the thread pool and the plugin host, built from its flags and
+// handed on.
 #pragma once
 
 #include <atomic>
@@ -27,11 +28,13 @@ struct Session {
   PluginHost host;
 };
 
-// Imports a model with constants folded by the reference plugin. 
+// Imports a model with constants folded by the reference plugin.
 // throws  Error{kNotFound} if there is no reference plugin; all that import_onnx throws
-Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes, Session& session);
+Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes,
+                      Session& session);
 
-// Set by SIGINT and SIGTERM once watch_interrupts() was called; long work looks at it between measurements.
+// Set by SIGINT and SIGTERM once watch_interrupts() was called; long work looks at it between
+// measurements.
 const std::atomic<bool>& interrupted();
 void watch_interrupts();
 

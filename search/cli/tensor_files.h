@@ -3,7 +3,8 @@
 //   const std::map<std::string, Tensor> inputs = read_tensors("inputs.npz");      // by array name
 //   write_npz("out.npz", {{"y", tensor}});
 //
-// Source: NumPy's format note, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// Source: NumPy's format note,
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
 #include <filesystem>
@@ -16,8 +17,8 @@
 namespace inlay::cli {
 
 // .npy and .pb give one tensor, .npz one per member.
-// throws  Error{kNotFound, kIo}; Error{kUnsupported} for another ending, Fortran order or an element type without a DType;
-//         Error{kCorrupt} where header and size do not agree
+// throws  Error{kNotFound, kIo}; Error{kUnsupported} for another ending, Fortran order or an
+//         element type without a DType; Error{kCorrupt} where header and size do not agree
 std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path);
 
 Tensor read_npy(const std::filesystem::path& path);

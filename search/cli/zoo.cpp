@@ -20,16 +20,21 @@ int list_models(const Common& common) {
   if (common.json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const ZooModel& m : zoo_models()) {
-      json.push_back({{"name", m.name}, {"description", m.description}, {"source", m.source},
-                      {"parameters", m.parameters}, {"flops", m.flops}});
+      json.push_back({{"name", m.name},
+                      {"description", m.description},
+                      {"source", m.source},
+                      {"parameters", m.parameters},
+                      {"flops", m.flops}});
     }
     fmt::print("{}\n", json.dump(2));
     return 0;
   }
-  Table table({{"model"}, {"parameters", Align::kRight}, {"GFLOPs", Align::kRight}, {"what"}, {"source"}});
+  Table table(
+      {{"model"}, {"parameters", Align::kRight}, {"GFLOPs", Align::kRight}, {"what"}, {"source"}});
   for (const ZooModel& m : zoo_models()) {
-    table.add({std::string(m.name), fmt::format("{:.2f} M", m.parameters / 1e6), fmt::format("{:.2f}", m.flops / 1e9),
-               std::string(m.description), std::string(m.source)});
+    table.add({std::string(m.name), fmt::format("{:.2f} M", m.parameters / 1e6),
+               fmt::format("{:.2f}", m.flops / 1e9), std::string(m.description),
+               std::string(m.source)});
   }
   fmt::print("{}", table.text());
   return 0;
@@ -45,8 +50,9 @@ int export_model(const Common& common, const ExportFlags& flags) {
   if (common.json) {
     fmt::print("{}\n", json.dump(2));
   } else {
-    fmt::print("{}: {} nodes, {:.2f} M parameters, {:.2f} GFLOPs\n", flags.output, graph.node_count(),
-               static_cast<double>(count_parameters(graph)) / 1e6, count_flops(graph) / 1e9);
+    fmt::print("{}: {} nodes, {:.2f} M parameters, {:.2f} GFLOPs\n", flags.output,
+               graph.node_count(), static_cast<double>(count_parameters(graph)) / 1e6,
+               count_flops(graph) / 1e9);
   }
   return 0;
 }
@@ -64,15 +70,22 @@ void add_zoo(CLI::App& app, Common& common) {
   CLI::App* exporter = command->add_subcommand("export", "Write a network as an ONNX file");
   auto flags = std::make_shared<ExportFlags>();
   exporter->add_option("model", flags->model, "Name, from zoo list")->required();
-  exporter->add_option("-o,--output", flags->output, "File to write")->required()->type_name("FILE");
+  exporter->add_option("-o,--output", flags->output, "File to write")
+      ->required()
+      ->type_name("FILE");
   exporter->add_option("--batch", flags->options.batch, "Batch size")->check(CLI::PositiveNumber);
-  exporter->add_option("--image-size", flags->options.image_size, "Pixels, square (default: as published)")
+  exporter
+      ->add_option("--image-size", flags->options.image_size,
+                   "Pixels, square (default: as published)")
       ->check(CLI::PositiveNumber);
-  exporter->add_option("--sequence-length", flags->options.sequence_length, "Tokens (default: the model's)")
+  exporter
+      ->add_option("--sequence-length", flags->options.sequence_length,
+                   "Tokens (default: the model's)")
       ->check(CLI::PositiveNumber);
   exporter->add_option("--seed", flags->options.seed, "Seed of the weights");
   add_json_flag(*exporter, common);
-  exporter->callback([&common, flags] { common.run = [&common, flags] { return export_model(common, *flags); }; });
+  exporter->callback(
+      [&common, flags] { common.run = [&common, flags] { return export_model(common, *flags); }; });
 }
 
 }  // namespace inlay::cli

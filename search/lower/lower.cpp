@@ -9,10 +9,12 @@
 namespace inlay {
 namespace {
 
-// Follows the placement, keeping for every graph value the plan value in the layout its producer gave it.
+// Follows the placement, keeping for every graph value the plan value in the layout its producer
+// gave it.
 class Lowering {
  public:
-  Lowering(const Graph& graph, const Candidates& candidates, const CostTable& costs, PluginHost& host)
+  Lowering(const Graph& graph, const Candidates& candidates, const CostTable& costs,
+           PluginHost& host)
       : graph_(graph), candidates_(candidates), costs_(costs), builder_(host) {}
 
   Lowered run(const Placement& placement) {
@@ -50,7 +52,8 @@ class Lowering {
     std::vector<int> outputs;
     for (std::size_t i = 0; i < candidate.outputs.size(); ++i) {
       const Value& value = graph_.value(candidate.outputs[i]);
-      outputs.push_back(builder_.add_temporary(value.name, value.type, candidate.output_layouts[i]));
+      outputs.push_back(
+          builder_.add_temporary(value.name, value.type, candidate.output_layouts[i]));
       native_[candidate.outputs[i]] = outputs.back();
     }
     std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// From a placement to a plan: steps in order, layout conversions where producer and consumer differ (one per value and
-// layout, shared by its consumers), views, static memory.
+// From a placement to a plan: steps in order, layout conversions where producer and consumer differ
+// (one per value and layout, shared by its consumers), views, static memory.
 //
 //   const Lowered lowered = lower(graph, candidates, best.placement, costs, host);
 #pragma once
@@ -11,7 +11,8 @@
 
 namespace inlay {
 
-// throws  Error{kNotFound, kPluginFailed} if a plugin cannot be opened; Error{kInternal} if a conversion was not priced
+// throws  Error{kNotFound, kPluginFailed} if a plugin cannot be opened; Error{kInternal} if a
+//         conversion was not priced
 Lowered lower(const Graph& graph, const Candidates& candidates, const Placement& placement,
               const CostTable& costs, PluginHost& host);
 

@@ -27,7 +27,8 @@ int PlanBuilder::add_input(const std::string& name, const TensorType& type, cons
   return plan_.inputs.back();
 }
 
-int PlanBuilder::add_temporary(const std::string& name, const TensorType& type, const Layout& layout) {
+int PlanBuilder::add_temporary(const std::string& name, const TensorType& type,
+                               const Layout& layout) {
   return add_value({.name = name, .type = type, .layout = layout});
 }
 
@@ -144,7 +145,8 @@ int PlanBuilder::root_of(int value) const {
 std::vector<int> PlanBuilder::share_in_place() const {
   std::vector<int> last_read(plan_.values.size(), -1);
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-    for (const int input : plan_.steps[s].inputs) last_read[at(root_of(input))] = static_cast<int>(s);
+    for (const int input : plan_.steps[s].inputs)
+      last_read[at(root_of(input))] = static_cast<int>(s);
   }
   std::vector<int> owner(plan_.values.size());
   for (std::size_t v = 0; v < owner.size(); ++v) owner[v] = static_cast<int>(v);
@@ -159,9 +161,10 @@ std::vector<int> PlanBuilder::share_in_place() const {
       const auto reads = std::count_if(step.inputs.begin(), step.inputs.end(),
                                        [&](int input) { return root_of(input) == source; });
       // The input's bytes may be overwritten only if nobody else reads them, now or later.
-      const bool is_free = from.storage == Storage::kTemporary && to.storage == Storage::kTemporary &&
-                           last_read[at(source)] == static_cast<int>(s) && reads == 1 &&
-                           physical_bytes(from) == physical_bytes(to) && owner[at(target)] == target;
+      const bool is_free =
+          from.storage == Storage::kTemporary && to.storage == Storage::kTemporary &&
+          last_read[at(source)] == static_cast<int>(s) && reads == 1 &&
+          physical_bytes(from) == physical_bytes(to) && owner[at(target)] == target;
       if (is_free) owner[at(target)] = owner[at(source)];
     }
   }
@@ -177,8 +180,8 @@ void PlanBuilder::plan_memory() {
     if (plan_.values[at(root)].storage != Storage::kTemporary) return;
     if (slot[at(root)] < 0) {
       slot[at(root)] = static_cast<int>(lifetimes.size());
-      lifetimes.push_back({static_cast<int>(step), static_cast<int>(step),
-                           physical_bytes(plan_.values[at(root)])});
+      lifetimes.push_back(
+          {static_cast<int>(step), static_cast<int>(step), physical_bytes(plan_.values[at(root)])});
     }
     lifetimes[at(slot[at(root)])].last = static_cast<int>(step);
   };
@@ -211,7 +214,8 @@ Region conversion_region(const TensorType& type, const Layout& from, const Layou
   RegionValue source{.name = "x", .port = "X", .type = type, .layout = from};
   RegionValue target{.name = "y", .port = "out", .type = type, .layout = to};
   region.values = {std::move(source), std::move(target)};
-  region.nodes = {{.name = "convert", .domain = "inlay", .op = "Convert", .inputs = {0}, .outputs = {1}}};
+  region.nodes = {
+      {.name = "convert", .domain = "inlay", .op = "Convert", .inputs = {0}, .outputs = {1}}};
   region.inputs = {0};
   region.outputs = {1};
   return region;

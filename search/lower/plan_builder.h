@@ -1,5 +1,5 @@
-// Builds a plan step by step: values, constants, regions stored once, conversions shared, and at the end the static memory
-// plan. What lower.cpp and lower_region.cpp have in common.
+// Builds a plan step by step: values, constants, regions stored once, conversions shared, and at
+// the end the static memory plan. What lower.cpp and region_plan.cpp have in common.
 #pragma once
 
 #include <map>
@@ -24,15 +24,17 @@ class PlanBuilder {
   // The bytes of `source` (dense) under another shape.
   int add_view(const std::string& name, const TensorType& type, int source);
 
-  // Makes a temporary the caller's memory, as the next plan output. For a value that cannot be (an input, a constant, a
-  // view, an output already), adds a copy.
+  // Makes a temporary the caller's memory, as the next plan output. For a value that cannot be (an
+  // input, a constant, a view, an output already), adds a copy.
   void add_output(int value);
 
   // Runs `region` on `plugin`. `aliases`: (output, input) positions that may share memory.
-  void add_run(const Region& region, const std::string& plugin, std::vector<int> inputs, std::vector<int> outputs,
-               std::vector<std::string> nodes, std::vector<std::pair<int, int>> aliases = {});
+  void add_run(const Region& region, const std::string& plugin, std::vector<int> inputs,
+               std::vector<int> outputs, std::vector<std::string> nodes,
+               std::vector<std::pair<int, int>> aliases = {});
 
-  // `value` in another layout; a conversion already made is used again. plugin empty: the host's own.
+  // `value` in another layout; a conversion already made is used again. plugin empty: the host's
+  // own.
   int converted(int value, const Layout& layout, const std::string& plugin);
 
   const PlanValue& value(int index) const { return plan_.values[static_cast<std::size_t>(index)]; }
@@ -45,15 +47,16 @@ class PlanBuilder {
   int plugin_index(const std::string& name);
   int region_index(Region region);
   int root_of(int value) const;
-  std::vector<int> share_in_place() const;  // per value: the value whose memory it takes over, or itself
+  // per value: the value whose memory it takes over, or itself
+  std::vector<int> share_in_place() const;
   void plan_memory();
 
   PluginHost& host_;
   Plan plan_;
   WeightsBuilder weights_;
   std::map<Hash, std::vector<int>> region_index_;
-  std::map<std::pair<int, std::string>, int> conversions_;        // (value, layout) → value
-  std::vector<std::vector<std::pair<int, int>>> step_aliases_;    // per step
+  std::map<std::pair<int, std::string>, int> conversions_;      // (value, layout) → value
+  std::vector<std::vector<std::pair<int, int>>> step_aliases_;  // per step
 };
 
 }  // namespace inlay

@@ -8,12 +8,14 @@ namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 bool is_conversion(const Region& region) {
-  return region.nodes.size() == 1 && region.nodes[0].domain == "inlay" && region.nodes[0].op == "Convert";
+  return region.nodes.size() == 1 && region.nodes[0].domain == "inlay" &&
+         region.nodes[0].op == "Convert";
 }
 
 class Raising {
  public:
-  Raising(const Plan& plan, const Weights& weights) : plan_(plan), weights_(weights), builder_(plan.model) {}
+  Raising(const Plan& plan, const Weights& weights)
+      : plan_(plan), weights_(weights), builder_(plan.model) {}
 
   Graph run() {
     for (const int input : plan_.inputs) {
@@ -51,7 +53,8 @@ class Raising {
   void add_region(const PlanStep& step) {
     const Region& region = plan_.regions[at(step.region)];
     std::map<int, ValueId> inside;  // region value → graph value
-    for (std::size_t i = 0; i < region.inputs.size(); ++i) inside[region.inputs[i]] = value_of(step.inputs[i]);
+    for (std::size_t i = 0; i < region.inputs.size(); ++i)
+      inside[region.inputs[i]] = value_of(step.inputs[i]);
     std::size_t next_constant = 0;
     for (std::size_t v = 0; v < region.values.size(); ++v) {
       const RegionValue& value = region.values[v];
@@ -67,7 +70,8 @@ class Raising {
       node.domain = source.domain;
       node.op = source.op;
       node.attributes = source.attributes;
-      for (const int input : source.inputs) node.inputs.push_back(input < 0 ? kNoValue : inside.at(input));
+      for (const int input : source.inputs)
+        node.inputs.push_back(input < 0 ? kNoValue : inside.at(input));
       std::vector<TensorType> types;
       for (const int output : source.outputs) {
         types.push_back(output < 0 ? TensorType{} : region.values[at(output)].type);
@@ -77,7 +81,8 @@ class Raising {
         if (source.outputs[o] >= 0) inside[source.outputs[o]] = outputs[o];
       }
     }
-    for (std::size_t i = 0; i < region.outputs.size(); ++i) values_[step.outputs[i]] = inside.at(region.outputs[i]);
+    for (std::size_t i = 0; i < region.outputs.size(); ++i)
+      values_[step.outputs[i]] = inside.at(region.outputs[i]);
   }
 
   const Plan& plan_;
@@ -88,6 +93,8 @@ class Raising {
 
 }  // namespace
 
-Graph raise_to_graph(const Plan& plan, const Weights& weights) { return Raising(plan, weights).run(); }
+Graph raise_to_graph(const Plan& plan, const Weights& weights) {
+  return Raising(plan, weights).run();
+}
 
 }  // namespace inlay

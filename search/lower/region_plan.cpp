@@ -19,14 +19,16 @@ std::string port_name(const char* stem, std::size_t position) {
   return stem + std::to_string(position);
 }
 
-// One node of a region as a region of its own, everything dense; `values` are the region's, in its order.
+// One node of a region as a region of its own, everything dense; `values` are the region's, in its
+// order.
 Region single_node(const Region& region, const RegionNode& node) {
   Region single;
   single.pattern = node.op;
   std::map<int, int> renumbered;
   const auto take = [&](int index) {
     if (index < 0) return -1;
-    const auto [entry, is_new] = renumbered.try_emplace(index, static_cast<int>(single.values.size()));
+    const auto [entry, is_new] =
+        renumbered.try_emplace(index, static_cast<int>(single.values.size()));
     if (is_new) {
       RegionValue value = region.values[at(index)];
       value.port.clear();
@@ -39,8 +41,9 @@ Region single_node(const Region& region, const RegionNode& node) {
   for (int& index : copy.inputs) {
     const int original = index;
     index = take(index);
-    const bool is_first = index >= 0 && at(index) + 1 == single.values.size() &&
-                          std::find(single.inputs.begin(), single.inputs.end(), index) == single.inputs.end();
+    const bool is_first =
+        index >= 0 && at(index) + 1 == single.values.size() &&
+        std::find(single.inputs.begin(), single.inputs.end(), index) == single.inputs.end();
     if (is_first && !region.values[at(original)].is_constant) single.inputs.push_back(index);
   }
   for (int& index : copy.outputs) {
@@ -72,8 +75,8 @@ Lowered lower_region(const Region& region, const std::string& plugin, PluginHost
   for (const RegionNode& node : region.nodes) names.push_back(node.name);
   builder.add_run(region, plugin, std::move(inputs), outputs, std::move(names));
   for (const int output : outputs) {
-    const Layout wanted =
-        edges == EdgeLayout::kDense ? dense(builder.value(output).type) : builder.value(output).layout;
+    const Layout wanted = edges == EdgeLayout::kDense ? dense(builder.value(output).type)
+                                                      : builder.value(output).layout;
     builder.add_output(builder.converted(output, wanted, /*plugin=*/""));
   }
   return builder.finish(summary(region), region_hash(region, /*with_constants=*/true).hex());
@@ -94,7 +97,8 @@ Lowered lower_reference(const Region& region, PluginHost& host) {
       const bool is_operand = index >= 0 && !region.values[at(index)].is_constant;
       if (!is_operand) continue;
       const int operand = plan_value.at(index);
-      if (std::find(inputs.begin(), inputs.end(), operand) == inputs.end()) inputs.push_back(operand);
+      if (std::find(inputs.begin(), inputs.end(), operand) == inputs.end())
+        inputs.push_back(operand);
     }
     for (const int index : node.outputs) {
       if (index < 0) continue;

@@ -1,5 +1,5 @@
-// Plans of a single region, without a graph: the candidate itself, as it is measured or checked, and the same work on the
-// reference plugin.
+// Plans of a single region, without a graph: the candidate itself, as it is measured or checked,
+// and the same work on the reference plugin.
 //
 //   const Lowered candidate = lower_region(region, "onednn", host, EdgeLayout::kDense);
 //   const Lowered reference = lower_reference(region, host);
@@ -22,7 +22,8 @@ struct Lowered {
 // How a region's plan takes its inputs and gives its outputs.
 enum class EdgeLayout {
   kAsRegion,  // in the region's own layouts: what is measured
-  kDense,     // dense, converted by the host on the way in and out: what is checked against the reference
+  // dense, converted by the host on the way in and out: what is checked against the reference
+  kDense,
 };
 
 // A plan that runs only this region, whose constants all carry bytes, on one plugin.

@@ -10,7 +10,10 @@ namespace {
 constexpr int kReportVersion = 1;
 
 Report cost_json(const Cost& cost) {
-  return {{"ns", cost.ns}, {"low_ns", cost.low_ns}, {"high_ns", cost.high_ns}, {"samples", cost.samples}};
+  return {{"ns", cost.ns},
+          {"low_ns", cost.low_ns},
+          {"high_ns", cost.high_ns},
+          {"samples", cost.samples}};
 }
 
 Report contender_json(const Contender& contender) {
@@ -31,9 +34,12 @@ Report contender_json(const Contender& contender) {
 
 Report heat_json(const Heat& heat, const std::vector<Contender>& contenders) {
   const RaceResult& r = heat.result;
-  return {{"first", contenders[heat.first].name}, {"second", contenders[heat.second].name},
-          {"log_ratio", r.log_ratio},             {"log_ratio_low", r.log_ratio_low},
-          {"log_ratio_high", r.log_ratio_high},   {"pairs", r.pairs},
+  return {{"first", contenders[heat.first].name},
+          {"second", contenders[heat.second].name},
+          {"log_ratio", r.log_ratio},
+          {"log_ratio_low", r.log_ratio_low},
+          {"log_ratio_high", r.log_ratio_high},
+          {"pairs", r.pairs},
           {"from_database", r.from_database}};
 }
 
@@ -80,7 +86,10 @@ Report by_plugin_json(const Placed& placed, const std::vector<int>& chosen) {
   }
   Report json = Report::array();
   for (const auto& [plugin, share] : shares) {
-    json.push_back({{"plugin", plugin}, {"nodes", share.nodes}, {"regions", share.regions}, {"predicted_ns", share.ns}});
+    json.push_back({{"plugin", plugin},
+                    {"nodes", share.nodes},
+                    {"regions", share.regions},
+                    {"predicted_ns", share.ns}});
   }
   return json;
 }
@@ -89,7 +98,8 @@ bool is_conversion(const Plan& plan, const PlanStep& step) {
   if (step.kind == StepKind::kConvert) return true;
   if (step.kind != StepKind::kRun) return false;
   const Region& region = plan.regions[static_cast<std::size_t>(step.region)];
-  return region.nodes.size() == 1 && region.nodes[0].domain == "inlay" && region.nodes[0].op == "Convert";
+  return region.nodes.size() == 1 && region.nodes[0].domain == "inlay" &&
+         region.nodes[0].op == "Convert";
 }
 
 Report boundaries_json(const Plan& plan, const CostTable& costs) {
@@ -121,8 +131,11 @@ Report steps_json(const Plan& plan) {
   for (const PlanStep& step : plan.steps) {
     constexpr const char* kKinds[] = {"run", "convert", "copy"};
     const PlanValue& out = plan.values[static_cast<std::size_t>(step.outputs[0])];
-    Report row{{"kind", is_conversion(plan, step) ? "convert" : kKinds[static_cast<int>(step.kind)]}};
-    row["plugin"] = step.kind == StepKind::kRun ? plan.plugins[static_cast<std::size_t>(step.plugin)].name : "host";
+    Report row{
+        {"kind", is_conversion(plan, step) ? "convert" : kKinds[static_cast<int>(step.kind)]}};
+    row["plugin"] = step.kind == StepKind::kRun
+                        ? plan.plugins[static_cast<std::size_t>(step.plugin)].name
+                        : "host";
     row["nodes"] = step.nodes;
     row["output"] = to_string(out.type);
     row["layout"] = out.layout.text();
@@ -164,7 +177,8 @@ Report make_report(const Graph& graph, const Placed& placed, const ReportContext
   const std::vector<int>& chosen = winner.result.placement.candidates;
 
   Report contenders = Report::array();
-  for (const Contender& contender : placed.contenders) contenders.push_back(contender_json(contender));
+  for (const Contender& contender : placed.contenders)
+    contenders.push_back(contender_json(contender));
   Report heats = Report::array();
   for (const Heat& heat : placed.heats) heats.push_back(heat_json(heat, placed.contenders));
   std::uint64_t weight_bytes = 0;

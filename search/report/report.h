@@ -1,4 +1,5 @@
-// What a placement came to and why, as JSON (NAME.report.json, `--json`) and as text made from that JSON.
+// What a placement came to and why, as JSON (NAME.report.json, `--json`) and as text made from that
+// JSON.
 //
 //   const Report report = make_report(graph, placed, {.threads = 2});
 //   std::cout << render_summary(report) << render_node(report, "conv1");
@@ -23,10 +24,12 @@ struct ReportContext {
 
 Report make_report(const Graph& graph, const Placed& placed, const ReportContext& context);
 
-// The table that ends `inlay place`: each backend alone, the placement, time by plugin, boundaries, memory.
+// The table that ends `inlay place`: each backend alone, the placement, time by plugin, boundaries,
+// memory.
 std::string render_summary(const Report& report);
 
-// One node: where it runs, every candidate with its cost or the reason it has none, and why the others cannot.
+// One node: where it runs, every candidate with its cost or the reason it has none, and why the
+// others cannot.
 // throws  Error{kNotFound} if the report has no node of that name, naming the nearest ones
 std::string render_node(const Report& report, const std::string& node);
 

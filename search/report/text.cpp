@@ -12,7 +12,6 @@
 namespace inlay {
 namespace {
 
-
 std::string join(const Report& array, const char* separator) {
   std::vector<std::string> texts;
   for (const Report& item : array) texts.push_back(item.get<std::string>());
@@ -33,8 +32,14 @@ const Report& find_contender(const Report& report, const std::string& name) {
 }
 
 std::string contender_table(const Report& report) {
-  Table table({{""}, {"plan"}, {"predicted", Align::kRight}, {"measured", Align::kRight},
-               {"95%", Align::kRight}, {"residual", Align::kRight}, {"steps", Align::kRight}, {"runs on"}});
+  Table table({{""},
+               {"plan"},
+               {"predicted", Align::kRight},
+               {"measured", Align::kRight},
+               {"95%", Align::kRight},
+               {"residual", Align::kRight},
+               {"steps", Align::kRight},
+               {"runs on"}});
   for (const Report& c : report["contenders"]) {
     const bool is_winner = c["name"] == report["winner"];
     std::string measured = "-";
@@ -52,8 +57,8 @@ std::string contender_table(const Report& report) {
                                   ? fmt::format("{} (not raced: {})", join(c["plugins"], ", "),
                                                 c["why_not_raced"].get<std::string>())
                                   : join(c["plugins"], ", ");
-    table.add({is_winner ? "*" : "", label, format_ns(c["predicted_ns"]), measured, interval, residual,
-               fmt::format("{}", c["steps"].get<int>()), where});
+    table.add({is_winner ? "*" : "", label, format_ns(c["predicted_ns"]), measured, interval,
+               residual, fmt::format("{}", c["steps"].get<int>()), where});
   }
   return table.text();
 }
@@ -61,22 +66,27 @@ std::string contender_table(const Report& report) {
 std::string race_lines(const Report& report) {
   std::string text;
   for (const Report& race : report["races"]) {
-    const auto percent = [&](const char* key) { return 100 * (std::exp(race[key].get<double>()) - 1); };
+    const auto percent = [&](const char* key) {
+      return 100 * (std::exp(race[key].get<double>()) - 1);
+    };
     const double center = percent("log_ratio");
     const double low = percent("log_ratio_low");
     const double high = percent("log_ratio_high");
     const char* verdict = high < 0 ? "is faster" : low > 0 ? "is slower" : "is not told apart";
-    text += fmt::format("  {} against {}: {:+.1f}% time, 95% [{:+.1f}%, {:+.1f}%] over {} pairs{}: it {}\n",
-                        race["first"].get<std::string>(), race["second"].get<std::string>(), center, low,
-                        high, race["pairs"].get<int>(), race["from_database"].get<bool>() ? " (database)" : "",
-                        verdict);
+    text += fmt::format(
+        "  {} against {}: {:+.1f}% time, 95% [{:+.1f}%, {:+.1f}%] over {} pairs{}: it {}\n",
+        race["first"].get<std::string>(), race["second"].get<std::string>(), center, low, high,
+        race["pairs"].get<int>(), race["from_database"].get<bool>() ? " (database)" : "", verdict);
   }
   return text;
 }
 
 std::string plugin_table(const Report& report, double total_ns) {
-  Table table({{"plugin"}, {"nodes", Align::kRight}, {"regions", Align::kRight},
-               {"predicted", Align::kRight}, {"share", Align::kRight}});
+  Table table({{"plugin"},
+               {"nodes", Align::kRight},
+               {"regions", Align::kRight},
+               {"predicted", Align::kRight},
+               {"share", Align::kRight}});
   for (const Report& row : report["by_plugin"]) {
     const double ns = row["predicted_ns"];
     table.add({row["plugin"], fmt::format("{}", row["nodes"].get<int>()),
@@ -85,7 +95,8 @@ std::string plugin_table(const Report& report, double total_ns) {
   }
   const Report& b = report["boundaries"];
   const double boundary_ns = b["conversion_ns"].get<double>() + b["dispatch_ns"].get<double>();
-  table.add({"boundaries", "", fmt::format("{}", b["conversions"].get<int>()), format_ns(boundary_ns),
+  table.add({"boundaries", "", fmt::format("{}", b["conversions"].get<int>()),
+             format_ns(boundary_ns),
              total_ns > 0 ? fmt::format("{:.1f}%", 100 * boundary_ns / total_ns) : ""});
   return table.text();
 }
@@ -98,10 +109,12 @@ std::string nearest_names(const Report& report, const std::string& wanted) {
     const auto end = std::mismatch(name.begin(), name.end(), wanted.begin(), wanted.end()).first;
     scored.emplace_back(static_cast<std::size_t>(end - name.begin()), name);
   }
-  std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(scored.begin(), scored.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr std::size_t kShown = 5;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(kShown, scored.size()); ++i) names.push_back(scored[i].second);
+  for (std::size_t i = 0; i < std::min(kShown, scored.size()); ++i)
+    names.push_back(scored[i].second);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -109,8 +122,8 @@ const Report& find_node(const Report& report, const std::string& name) {
   for (const Report& node : report["nodes"]) {
     if (node["name"] == name) return node;
   }
-  throw Error(Code::kNotFound,
-              fmt::format("no node '{}' in the plan; nearest: {}", name, nearest_names(report, name)));
+  throw Error(Code::kNotFound, fmt::format("no node '{}' in the plan; nearest: {}", name,
+                                           nearest_names(report, name)));
 }
 
 }  // namespace
@@ -124,22 +137,27 @@ std::string render_summary(const Report& report) {
                                  report["nodes_total"].get<int>(), report["threads"].get<int>());
   text += contender_table(report) + race_lines(report) + "\n";
   text += plugin_table(report, winner["predicted_ns"]);
-  text += fmt::format("\nboundaries: {} layout conversions ({}), {} copies, {} plugin switches, dispatch {} a step\n",
-                      boundaries["conversions"].get<int>(), format_ns(boundaries["conversion_ns"]),
-                      boundaries["copies"].get<int>(), boundaries["plugin_switches"].get<int>(),
-                      format_ns(boundaries["dispatch_ns_per_step"]));
-  text += fmt::format("memory: arena {} (at least {} needed), weights {}\n", format_bytes(memory["arena_bytes"]),
-                      format_bytes(memory["arena_lower_bound_bytes"]), format_bytes(memory["weight_bytes"]));
+  text += fmt::format(
+      "\nboundaries: {} layout conversions ({}), {} copies, {} plugin switches, dispatch {} a "
+      "step\n",
+      boundaries["conversions"].get<int>(), format_ns(boundaries["conversion_ns"]),
+      boundaries["copies"].get<int>(), boundaries["plugin_switches"].get<int>(),
+      format_ns(boundaries["dispatch_ns_per_step"]));
+  text += fmt::format(
+      "memory: arena {} (at least {} needed), weights {}\n", format_bytes(memory["arena_bytes"]),
+      format_bytes(memory["arena_lower_bound_bytes"]), format_bytes(memory["weight_bytes"]));
   const double predicted = winner["predicted_ns"];
   const double bound = winner["bound_ns"];
-  text += fmt::format("search: {}, {}, bound {} (gap {:.1f}%), {} states\n", winner["strategy"].get<std::string>(),
-                      winner["stop"].get<std::string>(), format_ns(bound),
-                      predicted > 0 ? 100 * (predicted - bound) / predicted : 0.0,
+  text += fmt::format("search: {}, {}, bound {} (gap {:.1f}%), {} states\n",
+                      winner["strategy"].get<std::string>(), winner["stop"].get<std::string>(),
+                      format_ns(bound), predicted > 0 ? 100 * (predicted - bound) / predicted : 0.0,
                       winner["states"].get<std::size_t>());
-  text += fmt::format("costs: {} candidates; {} measured now, {} from the database, {} declined, {} failed; {:.1f} s\n",
-                      pricing["candidates"].get<int>(), pricing["measured"].get<int>(),
-                      pricing["from_database"].get<int>(), pricing["declined"].get<int>(),
-                      pricing["failed"].get<int>(), report["seconds"].get<double>());
+  text += fmt::format(
+      "costs: {} candidates; {} measured now, {} from the database, {} declined, {} failed; {:.1f} "
+      "s\n",
+      pricing["candidates"].get<int>(), pricing["measured"].get<int>(),
+      pricing["from_database"].get<int>(), pricing["declined"].get<int>(),
+      pricing["failed"].get<int>(), report["seconds"].get<double>());
   return text;
 }
 
@@ -147,8 +165,14 @@ std::string render_node(const Report& report, const std::string& name) {
   const Report& node = find_node(report, name);
   std::string text = fmt::format("{}: {} → {}\n\n", name, node["op"].get<std::string>(),
                                  node["output"].get<std::string>());
-  Table table({{""}, {"plugin"}, {"pattern"}, {"nodes", Align::kRight}, {"layouts"},
-               {"time", Align::kRight}, {"95%", Align::kRight}, {"why not"}});
+  Table table({{""},
+               {"plugin"},
+               {"pattern"},
+               {"nodes", Align::kRight},
+               {"layouts"},
+               {"time", Align::kRight},
+               {"95%", Align::kRight},
+               {"why not"}});
   for (const Report& c : node["candidates"]) {
     const bool has_cost = c.contains("cost");
     table.add({c["chosen"].get<bool>() ? "*" : "", c["plugin"], c["pattern"],
@@ -160,8 +184,8 @@ std::string render_node(const Report& report, const std::string& name) {
   text += table.text();
   std::map<std::string, std::vector<std::string>> others;
   for (const Report& why : node["why_not"]) {
-    others[why["plugin"]].push_back(fmt::format("{}: {}", why["pattern"].get<std::string>(),
-                                                why["reason"].get<std::string>()));
+    others[why["plugin"]].push_back(
+        fmt::format("{}: {}", why["pattern"].get<std::string>(), why["reason"].get<std::string>()));
   }
   for (const auto& [plugin, reasons] : others) {
     text += fmt::format("\n{} does not take it as\n", plugin);
@@ -179,7 +203,8 @@ std::string render_steps(const Report& report) {
   Table table({{"step", Align::kRight}, {"plugin"}, {"what"}, {"output"}, {"layout"}});
   int index = 0;
   for (const Report& step : report["steps"]) {
-    const std::string what = step["nodes"].empty() ? step["kind"].get<std::string>() : join(step["nodes"], " + ");
+    const std::string what =
+        step["nodes"].empty() ? step["kind"].get<std::string>() : join(step["nodes"], " + ");
     table.add({fmt::format("{}", index++), step["plugin"], what, step["output"], step["layout"]});
   }
   return table.text();
@@ -188,7 +213,8 @@ std::string render_steps(const Report& report) {
 Report parse_report(const std::string& text, const std::string& source) {
   Report report = Report::parse(text, nullptr, /*allow_exceptions=*/false);
   if (report.is_discarded() || !report.is_object() || !report.contains("inlay_report")) {
-    throw Error(Code::kCorrupt, fmt::format("{}: expected a report written by inlay place", source));
+    throw Error(Code::kCorrupt,
+                fmt::format("{}: expected a report written by inlay place", source));
   }
   return report;
 }

@@ -49,41 +49,52 @@ class Cli : public ::testing::Test {
 
   fs::path path(const std::string& name) const { return folder_ / name; }
 
-  // Starts `inlay ARGUMENTS` through the shell, which also redirects; the database is the test's own.
+  // Starts `inlay ARGUMENTS` through the shell, which also redirects; the database is the test's
+  // own.
   pid_t start(const std::string& arguments) const {
-    const std::string command = "INLAY_DB='" + path("costs.sqlite").string() + "' exec '" INLAY_BINARY_DIR "/bin/inlay' " +
-                                arguments + " >'" + path("out").string() + "' 2>'" + path("err").string() + "'";
+    const std::string command = "INLAY_DB='" + path("costs.sqlite").string() +
+                                "' exec '" INLAY_BINARY_DIR "/bin/inlay' " + arguments + " >'" +
+                                path("out").string() + "' 2>'" + path("err").string() + "'";
     const char* argv[] = {"sh", "-c", command.c_str(), nullptr};
     pid_t pid = -1;
-    EXPECT_EQ(::posix_spawn(&pid, "/bin/sh", nullptr, nullptr, const_cast<char**>(argv), environ), 0);
+    EXPECT_EQ(::posix_spawn(&pid, "/bin/sh", nullptr, nullptr, const_cast<char**>(argv), environ),
+              0);
     return pid;
   }
 
   Outcome finish(pid_t pid) const {
     int status = 0;
     ::waitpid(pid, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(path("out")), slurp(path("err"))};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(path("out")),
+            slurp(path("err"))};
   }
 
   Outcome inlay(const std::string& arguments) const { return finish(start(arguments)); }
 
-  // A small convolutional net with a residual, a pool and a classifier: every stage of placing has something to do.
+  // A small convolutional net with a residual, a pool and a classifier: every stage of placing has
+  // something to do.
   fs::path small_model(const std::string& name = "small.onnx") const {
     GraphBuilder b("small");
     Rng rng(7);
     const auto weight = [&](const std::string& n, Shape shape) {
       Tensor t = Tensor::zeros({DType::kF32, shape});
       auto* data = reinterpret_cast<float*>(t.mutable_bytes().data());
-      for (std::int64_t i = 0; i < element_count(shape); ++i) data[i] = static_cast<float>(0.2 * rng.normal());
+      for (std::int64_t i = 0; i < element_count(shape); ++i)
+        data[i] = static_cast<float>(0.2 * rng.normal());
       return b.constant(n, t);
     };
     using Ints = std::vector<std::int64_t>;
-    const Attributes conv{{"kernel_shape", Ints{3, 3}}, {"strides", Ints{1, 1}}, {"pads", Ints{1, 1, 1, 1}},
-                          {"dilations", Ints{1, 1}}, {"group", std::int64_t{1}}};
+    const Attributes conv{{"kernel_shape", Ints{3, 3}},
+                          {"strides", Ints{1, 1}},
+                          {"pads", Ints{1, 1, 1, 1}},
+                          {"dilations", Ints{1, 1}},
+                          {"group", std::int64_t{1}}};
     const ValueId x = b.input("x", {DType::kF32, {1, 16, 12, 12}});
-    const ValueId c1 = b.node("conv1", "Conv", {x, weight("w1", {16, 16, 3, 3}), weight("b1", {16})}, conv);
+    const ValueId c1 =
+        b.node("conv1", "Conv", {x, weight("w1", {16, 16, 3, 3}), weight("b1", {16})}, conv);
     const ValueId r1 = b.node("relu1", "Relu", {c1});
-    const ValueId c2 = b.node("conv2", "Conv", {r1, weight("w2", {16, 16, 3, 3}), weight("b2", {16})}, conv);
+    const ValueId c2 =
+        b.node("conv2", "Conv", {r1, weight("w2", {16, 16, 3, 3}), weight("b2", {16})}, conv);
     const ValueId sum = b.node("sum", "Add", {c2, r1});
     const ValueId r2 = b.node("relu2", "Relu", {sum});
     const ValueId pool = b.node("pool", "GlobalAveragePool", {r2});
@@ -99,7 +110,8 @@ class Cli : public ::testing::Test {
 };
 
 void expect_one_clear_error(const Outcome& outcome, const std::string& fragment) {
-  EXPECT_GT(outcome.status, 0) << "killed by a signal, or no failure: " << outcome.status << outcome.out;
+  EXPECT_GT(outcome.status, 0) << "killed by a signal, or no failure: " << outcome.status
+                               << outcome.out;
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find("inlay: error: "), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find(fragment), std::string::npos) << outcome.err;
@@ -115,7 +127,8 @@ TEST_F(Cli, PlacesRunsAndExplainsASmallModel) {
   EXPECT_EQ(placed.out.find('\x1b'), std::string::npos) << "no escape codes when piped";
   EXPECT_EQ(placed.err, "");
 
-  const Outcome run = inlay("run " + path("s.plan").string() + " --seed 1 --check-against reference");
+  const Outcome run =
+      inlay("run " + path("s.plan").string() + " --seed 1 --check-against reference");
   EXPECT_EQ(run.status, 0) << run.out << run.err;
   const Outcome explained = inlay("explain " + path("s.plan").string() + " --node conv1");
   ASSERT_EQ(explained.status, 0) << explained.err;
@@ -126,7 +139,8 @@ TEST_F(Cli, PlacesRunsAndExplainsASmallModel) {
 TEST_F(Cli, SecondPlacementMeasuresNothingAndWritesTheSameBytes) {
   const fs::path model = small_model();
   ASSERT_EQ(inlay("place " + model.string() + " -o " + path("a.plan").string()).status, 0);
-  const Outcome second = inlay("place " + model.string() + " -o " + path("b.plan").string() + " --json");
+  const Outcome second =
+      inlay("place " + model.string() + " -o " + path("b.plan").string() + " --json");
   ASSERT_EQ(second.status, 0) << second.err;
   EXPECT_EQ(Json::parse(second.out)["pricing"]["measured"], 0);
   EXPECT_EQ(slurp(path("a.plan")), slurp(path("b.plan")));
@@ -134,7 +148,8 @@ TEST_F(Cli, SecondPlacementMeasuresNothingAndWritesTheSameBytes) {
 }
 
 TEST_F(Cli, WinnerIsNeverShownSlowerThanARacedSingleBackend) {
-  const Outcome placed = inlay("place " + small_model().string() + " -o " + path("s.plan").string() + " --json");
+  const Outcome placed =
+      inlay("place " + small_model().string() + " -o " + path("s.plan").string() + " --json");
   ASSERT_EQ(placed.status, 0) << placed.err;
   const Json report = Json::parse(placed.out);
   const std::string winner = report["winner"];
@@ -151,7 +166,8 @@ TEST_F(Cli, WinnerIsNeverShownSlowerThanARacedSingleBackend) {
 
 TEST_F(Cli, PinPutsTheNodeOnThePlugin) {
   const fs::path model = small_model();
-  const Outcome placed = inlay("place " + model.string() + " -o " + path("s.plan").string() + " --pin conv2=reference --json");
+  const Outcome placed = inlay("place " + model.string() + " -o " + path("s.plan").string() +
+                               " --pin conv2=reference --json");
   ASSERT_EQ(placed.status, 0) << placed.err;
   for (const Json& step : Json::parse(placed.out)["steps"]) {
     for (const Json& node : step["nodes"]) {
@@ -165,20 +181,24 @@ TEST_F(Cli, PinPutsTheNodeOnThePlugin) {
 }
 
 TEST_F(Cli, ExcludedPluginTakesNoStep) {
-  const Outcome placed = inlay("place " + small_model().string() + " -o " + path("s.plan").string() + " --exclude onednn --json");
+  const Outcome placed = inlay("place " + small_model().string() + " -o " +
+                               path("s.plan").string() + " --exclude onednn --json");
   ASSERT_EQ(placed.status, 0) << placed.err;
   for (const Json& step : Json::parse(placed.out)["steps"]) EXPECT_NE(step["plugin"], "onednn");
 }
 
 TEST_F(Cli, RunReadsAndWritesNumpyFiles) {
   ASSERT_EQ(inlay("place " + small_model().string() + " -o " + path("s.plan").string()).status, 0);
-  const Outcome run = inlay("run " + path("s.plan").string() + " --seed 3 -o " + path("y.npz").string());
+  const Outcome run =
+      inlay("run " + path("s.plan").string() + " --seed 3 -o " + path("y.npz").string());
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_GT(fs::file_size(path("y.npz")), 40u);
   write_file(path("bad.npy"), "not numpy at all");
-  expect_one_clear_error(inlay("run " + path("s.plan").string() + " -i " + path("bad.npy").string()), "NumPy");
+  expect_one_clear_error(
+      inlay("run " + path("s.plan").string() + " -i " + path("bad.npy").string()), "NumPy");
   write_file(path("bad.npz"), "not a zip at all");
-  expect_one_clear_error(inlay("run " + path("s.plan").string() + " -i " + path("bad.npz").string()), "bad.npz");
+  expect_one_clear_error(
+      inlay("run " + path("s.plan").string() + " -i " + path("bad.npz").string()), "bad.npz");
 }
 
 TEST_F(Cli, DamagedModelIsOneClearError) {
@@ -223,7 +243,9 @@ TEST_F(Cli, CorruptDatabaseIsOneClearError) {
 }
 
 TEST_F(Cli, UnwritableOutputIsRefusedBeforeTheWork) {
-  expect_one_clear_error(inlay("place " + small_model().string() + " -o " + path("no/such/folder/m.plan").string()), "no/such/folder");
+  expect_one_clear_error(
+      inlay("place " + small_model().string() + " -o " + path("no/such/folder/m.plan").string()),
+      "no/such/folder");
 }
 
 TEST_F(Cli, MisusedFlagsExitWithUsage) {
@@ -257,7 +279,8 @@ TEST_F(Cli, InterruptedPlacingKeepsWhatItMeasured) {
       int ignored = 0;
       if (::waitpid(pid, &ignored, WNOHANG) != 0) break;
       if (!fs::exists(path("costs.sqlite"))) continue;
-      const std::string probe = "INLAY_DB='" + path("costs.sqlite").string() + "' '" INLAY_BINARY_DIR "/bin/inlay' db stats --json >'" +
+      const std::string probe = "INLAY_DB='" + path("costs.sqlite").string() +
+                                "' '" INLAY_BINARY_DIR "/bin/inlay' db stats --json >'" +
                                 path("stats").string() + "' 2>/dev/null";
       if (std::system(probe.c_str()) != 0) continue;
       rows = Json::parse(slurp(path("stats")))["rows"];
@@ -266,7 +289,8 @@ TEST_F(Cli, InterruptedPlacingKeepsWhatItMeasured) {
     ::kill(pid, signal);
     finish(pid);
     EXPECT_FALSE(fs::exists(path("k.plan")));
-    const Outcome again = inlay("place " + model.string() + " -o " + path("k2.plan").string() + " --json");
+    const Outcome again =
+        inlay("place " + model.string() + " -o " + path("k2.plan").string() + " --json");
     ASSERT_EQ(again.status, 0) << again.err;
     EXPECT_GE(Json::parse(again.out)["pricing"]["from_database"].get<int>(), 3);
     fs::remove(path("k2.plan"));
@@ -274,7 +298,8 @@ TEST_F(Cli, InterruptedPlacingKeepsWhatItMeasured) {
 }
 
 TEST_F(Cli, JsonOutputsParse) {
-  for (const char* command : {"devices --json", "plugins --json", "zoo list --json", "db stats --json"}) {
+  for (const char* command :
+       {"devices --json", "plugins --json", "zoo list --json", "db stats --json"}) {
     const Outcome outcome = inlay(command);
     EXPECT_EQ(outcome.status, 0) << command << outcome.err;
     EXPECT_FALSE(Json::parse(outcome.out, nullptr, false).is_discarded()) << command;

@@ -24,11 +24,13 @@ class TensorFiles : public ::testing::Test {
 
 std::vector<Tensor> samples() {
   std::vector<Tensor> tensors;
-  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI8, DType::kI16, DType::kI32, DType::kI64,
-                            DType::kU8, DType::kU16, DType::kU32, DType::kU64, DType::kBool}) {
+  for (const DType dtype :
+       {DType::kF32, DType::kF64, DType::kF16, DType::kI8, DType::kI16, DType::kI32, DType::kI64,
+        DType::kU8, DType::kU16, DType::kU32, DType::kU64, DType::kBool}) {
     for (const Shape& shape : {Shape{}, Shape{3}, Shape{0, 4}, Shape{2, 3, 4, 5}}) {
       Tensor tensor = Tensor::zeros({dtype, shape});
-      for (std::size_t i = 0; i < tensor.size_bytes(); ++i) tensor.mutable_bytes()[i] = static_cast<std::byte>(i % 2);
+      for (std::size_t i = 0; i < tensor.size_bytes(); ++i)
+        tensor.mutable_bytes()[i] = static_cast<std::byte>(i % 2);
       tensors.push_back(tensor);
     }
   }
@@ -50,7 +52,8 @@ TEST_F(TensorFiles, NpzRoundTripKeepsNames) {
 }
 
 TEST_F(TensorFiles, NpyOfNumpyItselfIsRead) {
-  // np.save of np.arange(3, dtype='>i4') is big-endian: refused; '<i4' as NumPy 1.26 writes it, version 1.
+  // np.save of np.arange(3, dtype='>i4') is big-endian: refused; '<i4' as NumPy 1.26 writes it,
+  // version 1.
   std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }";
   header.append(128 - 10 - header.size() - 1, ' ');
   header += '\n';
@@ -71,11 +74,13 @@ TEST_F(TensorFiles, NpyOfNumpyItselfIsRead) {
 
 TEST_F(TensorFiles, DamagedFilesAreErrorsAtEveryLengthAndByte) {
   write_npy(folder_ / "t.npy", Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
-  write_npz(folder_ / "t.npz", {{"x", Tensor::from<float>({2}, {1, 2})}, {"y", Tensor::from<float>({1}, {3})}});
+  write_npz(folder_ / "t.npz",
+            {{"x", Tensor::from<float>({2}, {1, 2})}, {"y", Tensor::from<float>({1}, {3})}});
   Rng rng(11);
   for (const char* name : {"t.npy", "t.npz"}) {
     const std::string bytes = read_text(folder_ / name);
-    const fs::path damaged = folder_ / (std::string("damaged") + fs::path(name).extension().string());
+    const fs::path damaged =
+        folder_ / (std::string("damaged") + fs::path(name).extension().string());
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       write_file(damaged, std::string_view(bytes).substr(0, size));
       EXPECT_THROW(read_tensors(damaged), Error) << name << " cut to " << size;
@@ -85,7 +90,8 @@ TEST_F(TensorFiles, DamagedFilesAreErrorsAtEveryLengthAndByte) {
       flipped[rng.below(flipped.size())] ^= static_cast<char>(1u << rng.below(8));
       write_file(damaged, flipped);
       try {
-        for (const auto& [key, tensor] : read_tensors(damaged)) EXPECT_EQ(tensor.size_bytes(), dense_bytes(tensor.type()));
+        for (const auto& [key, tensor] : read_tensors(damaged))
+          EXPECT_EQ(tensor.size_bytes(), dense_bytes(tensor.type()));
       } catch (const Error&) {
       }
     }

@@ -19,7 +19,11 @@ const Shape kImage{1, 20, 4, 4};  // 20 channels: a block of 16 leaves a padded 
 
 class Lower : public ::testing::Test {
  protected:
-  Lower() : pool_(2), host_(log_, {.search_path = {INLAY_PLUGIN_DIR "/reference.so"}, .threads = 2, .parallel_for = pool_.parallel_for()}) {}
+  Lower()
+      : pool_(2),
+        host_(log_, {.search_path = {INLAY_PLUGIN_DIR "/reference.so"},
+                     .threads = 2,
+                     .parallel_for = pool_.parallel_for()}) {}
 
   // Everything on the reference, one step a node, cheapest first.
   Placement on_reference(const Graph& graph, Candidates& candidates, CostTable& costs) {
@@ -44,7 +48,9 @@ class Lower : public ::testing::Test {
   PluginHost host_;
 };
 
-const PlanValue& value_of(const Plan& plan, int index) { return plan.values[static_cast<std::size_t>(index)]; }
+const PlanValue& value_of(const Plan& plan, int index) {
+  return plan.values[static_cast<std::size_t>(index)];
+}
 
 TEST_F(Lower, ReshapeBecomesAViewAndCostsNoStep) {
   GraphBuilder b("g");
@@ -54,7 +60,9 @@ TEST_F(Lower, ReshapeBecomesAViewAndCostsNoStep) {
   b.output(b.node("tanh", "Tanh", {v}));
   const Plan plan = lower_on_reference(b.build()).plan;
   EXPECT_EQ(plan.steps.size(), 2u);
-  EXPECT_EQ(std::count_if(plan.values.begin(), plan.values.end(), [](const PlanValue& p) { return p.storage == Storage::kView; }), 1);
+  EXPECT_EQ(std::count_if(plan.values.begin(), plan.values.end(),
+                          [](const PlanValue& p) { return p.storage == Storage::kView; }),
+            1);
 }
 
 TEST_F(Lower, OutputThatIsInputConstantViewOrRepeatedIsCopied) {
@@ -66,7 +74,8 @@ TEST_F(Lower, OutputThatIsInputConstantViewOrRepeatedIsCopied) {
   for (const ValueId id : {x, c, r, v, r}) b.output(id);
   const Lowered lowered = lower_on_reference(b.build());
   ASSERT_EQ(lowered.plan.outputs.size(), 5u);
-  for (const int output : lowered.plan.outputs) EXPECT_EQ(value_of(lowered.plan, output).storage, Storage::kOutput);
+  for (const int output : lowered.plan.outputs)
+    EXPECT_EQ(value_of(lowered.plan, output).storage, Storage::kOutput);
 
   Executor executor(lowered.plan, lowered.weights, host_);
   const Tensor input = random_inputs(lowered.plan, 3)[0];
@@ -75,7 +84,8 @@ TEST_F(Lower, OutputThatIsInputConstantViewOrRepeatedIsCopied) {
   EXPECT_EQ(outputs[1], Tensor::from<float>({2}, {5, 6}));
   EXPECT_EQ(outputs[2], outputs[4]);
   EXPECT_EQ(outputs[3].shape(), (Shape{12}));
-  EXPECT_TRUE(std::equal(outputs[3].bytes().begin(), outputs[3].bytes().end(), outputs[2].bytes().begin()));
+  EXPECT_TRUE(
+      std::equal(outputs[3].bytes().begin(), outputs[3].bytes().end(), outputs[2].bytes().begin()));
 }
 
 // A candidate that wants a blocked layout, built by hand: the reference itself never asks for one.
@@ -96,11 +106,14 @@ TEST_F(Lower, ConsumersOfOneLayoutShareItsConversion) {
     c.output_layouts = {blocked};
   }
   const TensorType type{DType::kF32, kImage};
-  for (const auto& [from, to] : {std::pair{Layout::dense(4), blocked}, std::pair{blocked, Layout::dense(4)}}) {
+  for (const auto& [from, to] :
+       {std::pair{Layout::dense(4), blocked}, std::pair{blocked, Layout::dense(4)}}) {
     costs.conversions[{to_string(type), from.text(), to.text()}] = {};
   }
   const Plan plan = lower(graph, candidates, placement, costs, host_).plan;
-  const auto conversions = std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlanStep& s) { return s.kind == StepKind::kConvert; });
+  const auto conversions =
+      std::count_if(plan.steps.begin(), plan.steps.end(),
+                    [](const PlanStep& s) { return s.kind == StepKind::kConvert; });
   EXPECT_EQ(conversions, 3) << "x once for both readers, then each result back";
   EXPECT_EQ(parse_plan(to_text(plan), "test"), plan);
 }
@@ -109,8 +122,8 @@ TEST_F(Lower, InPlaceStepsShareMemoryOnlyWhereTheInputDies) {
   GraphBuilder b("g");
   const ValueId x = b.input("x", {DType::kF32, {1024}});
   const ValueId a = b.node("a", "Relu", {x});
-  const ValueId c = b.node("c", "Tanh", {a});      // a lives on: it is read by `sum`
-  const ValueId d = b.node("d", "Sigmoid", {c});   // c dies here
+  const ValueId c = b.node("c", "Tanh", {a});     // a lives on: it is read by `sum`
+  const ValueId d = b.node("d", "Sigmoid", {c});  // c dies here
   b.output(b.node("sum", "Add", {a, d}));
   const Graph graph = b.build();
   Candidates candidates;
@@ -146,7 +159,8 @@ TEST_F(Lower, SubtractingAValueFromItselfInPlaceIsNotAllowed) {
   const std::vector<Tensor> inputs = random_inputs(lowered.plan, 5);
   const Lowered plain = lower_on_reference(graph);
   Executor expected(plain.plan, plain.weights, host_);
-  EXPECT_EQ(executor.run(inputs), expected.run(inputs)) << "the transposed view read `a` after it was overwritten";
+  EXPECT_EQ(executor.run(inputs), expected.run(inputs))
+      << "the transposed view read `a` after it was overwritten";
 }
 
 TEST_F(Lower, EqualStepsShareOneRegion) {

@@ -20,15 +20,19 @@ class RegionPlan : public ::testing::Test {
     Region region;
     region.pattern = "test";
     const auto value = [](const char* name, Shape shape) {
-      return RegionValue{.name = name, .type = {DType::kF32, shape}, .layout = Layout::dense(static_cast<int>(shape.size()))};
+      return RegionValue{.name = name,
+                         .type = {DType::kF32, shape},
+                         .layout = Layout::dense(static_cast<int>(shape.size()))};
     };
-    region.values = {value("x", {3, 4}), value("w", {4, 4}), value("m", {3, 4}), value("b", {4}), value("s", {3, 4}), value("y", {3, 4})};
+    region.values = {value("x", {3, 4}), value("w", {4, 4}), value("m", {3, 4}),
+                     value("b", {4}),    value("s", {3, 4}), value("y", {3, 4})};
     for (const int constant : {1, 3}) {
       RegionValue& v = region.values[static_cast<std::size_t>(constant)];
       v.is_constant = true;
       v.constant = Tensor::zeros(v.type);
       auto* data = reinterpret_cast<float*>(v.constant->mutable_bytes().data());
-      for (std::int64_t i = 0; i < element_count(v.type.shape); ++i) data[i] = static_cast<float>(i % 5) - 2;
+      for (std::int64_t i = 0; i < element_count(v.type.shape); ++i)
+        data[i] = static_cast<float>(i % 5) - 2;
     }
     region.nodes = {{.name = "mm", .op = "MatMul", .inputs = {0, 1}, .outputs = {2}},
                     {.name = "add", .op = "Add", .inputs = {2, 3}, .outputs = {4}},

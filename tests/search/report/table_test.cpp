@@ -37,7 +37,10 @@ TEST(FormatNs, KeepsThreeDigitsAndItsUnit) {
 TEST(FormatNs, PrintsWhatItIsWithinHalfAUnitOfTheLastDigit) {
   for (double ns = 1; ns < 1e12; ns *= 1.37) {
     const std::string text = format_ns(ns);
-    const double scale = text.ends_with(" ns") ? 1 : text.ends_with(" us") ? 1e3 : text.ends_with(" ms") ? 1e6 : 1e9;
+    const double scale = text.ends_with(" ns")   ? 1
+                         : text.ends_with(" us") ? 1e3
+                         : text.ends_with(" ms") ? 1e6
+                                                 : 1e9;
     EXPECT_NEAR(std::atof(text.c_str()) * scale, ns, 0.0051 * ns) << text;
   }
 }
