@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
-#include <memory>
+#include <vector>
 
 namespace inlay {
 namespace {
@@ -15,58 +14,73 @@ double ns_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
-// Copies of the plan's inputs and outputs, in the values' layouts, each copy elsewhere in memory.
-class Buffers {
+// The plan's inputs and outputs, in the values' layouts.
+class Tensors {
  public:
-  Buffers(const Plan& plan, std::span<const Tensor> inputs) {
-    std::size_t set_bytes = 0;
-    for (const int v : plan.inputs) set_bytes += bytes_of(plan, v);
-    for (const int v : plan.outputs) set_bytes += bytes_of(plan, v);
-    // More than the share of the last-level cache that one process can count on; a plan whose own
-    // tensors are larger cannot keep them there anyway.
-    constexpr std::size_t kTotalBytes = std::size_t{32} << 20;
-    constexpr std::size_t kMaxSets = 8;
-    const std::size_t count =
-        std::clamp(kTotalBytes / std::max<std::size_t>(set_bytes, 1) + 1, std::size_t{1}, kMaxSets);
-    for (std::size_t s = 0; s < count; ++s) {
-      sets_.emplace_back();
-      for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
-        std::byte* data = add(bytes_of(plan, plan.inputs[i]));
-        const PlanValue& value = plan.values[static_cast<std::size_t>(plan.inputs[i])];
-        convert_layout(value.type, Layout::dense(value.layout.rank()), inputs[i].data(),
-                       value.layout, data);
-        sets_.back().inputs.push_back(data);
-      }
-      for (const int v : plan.outputs) sets_.back().outputs.push_back(add(bytes_of(plan, v)));
+  Tensors(const Plan& plan, std::span<const Tensor> inputs) {
+    for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+      const PlanValue& value = plan.values[static_cast<std::size_t>(plan.inputs[i])];
+      std::byte* data = add(value);
+      convert_layout(value.type, Layout::dense(value.layout.rank()), inputs[i].data(), value.layout,
+                     data);
+      inputs_.push_back(data);
+    }
+    for (const int v : plan.outputs) {
+      outputs_.push_back(add(plan.values[static_cast<std::size_t>(v)]));
     }
   }
 
-  // Runs once on the next set.
-  void run(Executor& executor) {
-    const Set& set = sets_[next_];
-    next_ = (next_ + 1) % sets_.size();
-    executor.run_into(set.inputs, set.outputs);
-  }
-  std::size_t sets() const { return sets_.size(); }
+  void run(Executor& executor) { executor.run_into(inputs_, outputs_); }
+  const std::vector<Tensor>& all() const { return tensors_; }
 
  private:
-  struct Set {
-    std::vector<const std::byte*> inputs;
-    std::vector<std::byte*> outputs;
-  };
-
-  static std::size_t bytes_of(const Plan& plan, int v) {
-    const PlanValue& value = plan.values[static_cast<std::size_t>(v)];
-    return value.layout.size_bytes(value.type);
-  }
-  std::byte* add(std::size_t size_bytes) {
+  std::byte* add(const PlanValue& value) {
+    const std::size_t size_bytes = value.layout.size_bytes(value.type);
     tensors_.push_back(Tensor::zeros({DType::kU8, {static_cast<std::int64_t>(size_bytes)}}));
     return tensors_.back().mutable_bytes().data();
   }
 
   std::vector<Tensor> tensors_;
-  std::vector<Set> sets_;
-  std::size_t next_ = 0;
+  std::vector<const std::byte*> inputs_;
+  std::vector<std::byte*> outputs_;
+};
+
+// Puts the caches into the state in which a step of a whole model finds them. Since its last run
+// the other steps have gone through their weights, so its own weights are no longer near; its
+// inputs were written a moment ago, and its outputs go to memory that the arena has just freed. All
+// threads take part, so that every core's cache is treated and the pool is as awake as between two
+// steps.
+class Caches {
+ public:
+  explicit Caches(const ParallelFor& parallel_for)
+      : parallel_for_(parallel_for), elsewhere_(Tensor::zeros({DType::kU8, {kElsewhereBytes}})) {}
+
+  void prepare(const Tensors& tensors) const {
+    read(elsewhere_);
+    for (const Tensor& tensor : tensors.all()) read(tensor);
+  }
+
+ private:
+  static constexpr std::int64_t kElsewhereBytes = std::int64_t{32} << 20;  // above all cores' L2
+  static constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
+
+  void read(const Tensor& tensor) const {
+    const std::size_t chunks = (tensor.size_bytes() + kChunkBytes - 1) / kChunkBytes;
+    parallel_for_(
+        static_cast<std::int64_t>(chunks),
+        [](void* argument, std::int64_t chunk) {
+          const Tensor& source = *static_cast<const Tensor*>(argument);
+          constexpr std::size_t kLineBytes = 64;
+          const std::size_t begin = static_cast<std::size_t>(chunk) * kChunkBytes;
+          const std::size_t end = std::min(begin + kChunkBytes, source.size_bytes());
+          const volatile std::byte* bytes = source.data();
+          for (std::size_t i = begin; i < end; i += kLineBytes) static_cast<void>(bytes[i]);
+        },
+        const_cast<Tensor*>(&tensor));
+  }
+
+  const ParallelFor& parallel_for_;
+  Tensor elsewhere_;
 };
 
 // Largest k such that fewer than k of n samples lie below the median with at most 2.5 %
@@ -104,22 +118,23 @@ Stats stats_of(std::vector<double>* samples_ns) {
           static_cast<int>(n)};
 }
 
-Stats measure(Executor& executor, std::span<const Tensor> inputs, const MeasureOptions& options) {
+Stats measure(Executor& executor, std::span<const Tensor> inputs, const MeasureOptions& options,
+              const ParallelFor& parallel_for) {
   constexpr std::size_t kMaxSamples = 20000;
-  Buffers buffers(executor.plan(), inputs);
+  Tensors tensors(executor.plan(), inputs);
+  const Caches caches(parallel_for);
   std::vector<double> samples;
   const auto sample = [&] {
+    caches.prepare(tensors);
     const Clock::time_point start = Clock::now();
-    buffers.run(executor);
+    tensors.run(executor);
     samples.push_back(ns_since(start));
   };
   const Clock::time_point start = Clock::now();
   const auto is_over = [&] { return ns_since(start) > options.max_seconds * 1e9; };
 
-  sample();
+  sample();  // warm-up: pages touched, lazy set-up done
   if (samples[0] > options.give_up_ns) return stats_of(&samples);
-  // Warm-up: every buffer touched once, caches and branch predictors as in use.
-  for (std::size_t s = 1; s < buffers.sets() && !is_over(); ++s) buffers.run(executor);
 
   const double first = samples[0];
   samples.clear();
