@@ -39,8 +39,8 @@ struct PluginInfo {
   const char* version;
   const char* library = "";           // what it drives, with version: "OpenBLAS 0.3.21"
   const char* threads = "host-pool";  // host-pool | capped | fixed
-  const char* cpu =
-      "";  // blank-separated features without which the library must not even be loaded
+  // Blank-separated CPU features without which the library must not even be loaded.
+  const char* cpu = "";
 };
 
 }  // namespace inlay::sdk

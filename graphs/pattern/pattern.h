@@ -6,24 +6,25 @@
 //
 // Grammar
 //   match    := node
-//   node     := [alias '='] ops ['?'] '(' operand {',' operand} ')'      '?': the node may be
-//            absent (its first operand takes its place)
+//   node     := [alias '='] ops ['?'] '(' operand {',' operand} ')'
+//               '?': the node may be absent; its first operand takes its place
 //   ops      := Name | '[' Name {'|' Name} ']' | domain '.' Name
-//   operand  := node | variable ['?']                                     '?': the operand may be
-//            omitted
+//   operand  := node | variable ['?']
+//               '?': the operand may be omitted
 //   where    := clause {';' clause}
-//   clause   := var {',' var} ':' typeset ['[' dims ']'] ['const'|'dynamic']   dims: names,
-//            numbers, '_', '...' (any rest); a name repeated must match
-//             | expr cmp expr                                             over dims, numbers,
-//                                                                         node.attribute, rank(X)
-//   typeset  := dtype {'|' dtype} | 'any' ; expr: + - * / % on integers; attributes may be lists:
-//            Conv.strides == [1,1]; Clip.min == 0 (floats compare exactly); has(Clip.min); cmp: ==
-//            != < <= > >=
-//   alias as operand: Mul(c=Conv(X,W),Sigmoid(c)) reads one node twice.
-//   expr also: value(X), the one value of a constant's elements; a list compared with a number
-//   compares each element.
-//   A dimension may be an expression: W: f32[o,c/Conv.group,3,3]. One unknown name in it is solved
-//   for: [o,c/g,3,3].
+//   clause   := var {',' var} ':' typeset ['[' dims ']'] ['const'|'dynamic'] | expr cmp expr
+//   typeset  := dtype {'|' dtype} | 'any'
+//   dims     := names, numbers, '_', '...' (any rest); a name repeated must match
+//   expr     := dims, numbers, node.attribute, rank(X), has(Clip.min), with + - * / % on integers;
+//               attributes may be lists: Conv.strides == [1,1]; floats compare exactly
+//   cmp      := == != < <= > >=
+//
+// Alias as operand: Mul(c=Conv(X,W),Sigmoid(c)) reads one node twice.
+// An expr may also be value(X), the one value of a constant's elements; a list compared with a number
+// compares each element.
+// A dimension may be an expression: W: f32[o,c/Conv.group,3,3]. One unknown name in it is solved for:
+// [o,c/g,3,3].
+//
 // Commutative operators match with their operands in either order; of several bindings of the same
 // nodes the first that holds counts. A node inside a pattern other than the root must have the
 // pattern's nodes as its only consumers and not be a graph output. Different variables stand for
