@@ -20,10 +20,9 @@
 //   cmp      := == != < <= > >=
 //
 // Alias as operand: Mul(c=Conv(X,W),Sigmoid(c)) reads one node twice.
-// An expr may also be value(X), the one value of a constant's elements; a list compared with a number
-// compares each element.
-// A dimension may be an expression: W: f32[o,c/Conv.group,3,3]. One unknown name in it is solved for:
-// [o,c/g,3,3].
+// An expr may also be value(X), the one value of a constant's elements; a list compared with a
+// number compares each element. A dimension may be an expression: W: f32[o,c/Conv.group,3,3]. One
+// unknown name in it is solved for: [o,c/g,3,3].
 //
 // Commutative operators match with their operands in either order; of several bindings of the same
 // nodes the first that holds counts. A node inside a pattern other than the root must have the
