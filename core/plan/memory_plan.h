@@ -18,8 +18,8 @@ struct Lifetime {
 struct ArenaPlan {
   std::vector<std::uint64_t> offsets;  // one per lifetime, 64-byte aligned
   std::uint64_t size_bytes = 0;        // peak
-  std::uint64_t lower_bound_bytes =
-      0;  // most aligned bytes live at one step: no plan can be smaller
+  // most aligned bytes live at one step: no plan can be smaller
+  std::uint64_t lower_bound_bytes = 0;
 };
 
 // Greedy by size, best fit: largest first, lowest fitting gap (Pisarchyk and Lee, Efficient Memory

@@ -26,11 +26,11 @@ struct Stats {
 
 struct MeasureOptions {
   int min_samples = 10;
-  double max_seconds =
-      0.5;  // stop sampling after this, warm-up included; always one sample at least
+  // stop sampling after this, warm-up included; always one sample at least
+  double max_seconds = 0.5;
   double target_relative_ci = 0.02;  // stop once (high - low) / median is at most this
-  double give_up_ns =
-      std::numeric_limits<double>::infinity();  // a first run longer than this is the one sample
+  // a first run longer than this is the one sample
+  double give_up_ns = std::numeric_limits<double>::infinity();
 };
 
 // inputs        one per plan input, dense

@@ -19,8 +19,8 @@ std::map<ConversionKey, ConversionCost> price_conversions(
 // What the executor adds, from plans of one and of many tiny steps.
 struct StepOverhead {
   double dispatch_ns = 0;  // each further step
-  double run_ns =
-      0;  // a run of one tiny step: what a region measured alone contains beside its work
+  // a run of one tiny step: what a region measured alone contains beside its work
+  double run_ns = 0;
 };
 StepOverhead price_dispatch(Meter& meter);
 

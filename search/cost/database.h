@@ -56,8 +56,8 @@ struct Measurement {
   MeasurementStatus status = MeasurementStatus::kOk;
   Cost cost = {};           // of kOk
   std::string reason = {};  // of the others
-  std::string detail =
-      {};  // further figures as JSON text (kRace: the ratio and its interval); empty for none
+  // further figures as JSON text (kRace: the ratio and its interval); empty for none
+  std::string detail = {};
   std::int64_t when = 0;     // seconds since 1970; put() fills in the present if 0
   std::string version = {};  // of Inlay; put() fills in its own if empty
 };

@@ -18,8 +18,8 @@ namespace inlay {
 struct RaceResult {
   Cost first;  // one run
   Cost second;
-  double log_ratio =
-      0;  // mean over pairs of log(time of first / time of second); below 0: first is faster
+  // mean over pairs of log(time of first / time of second); below 0: first is faster
+  double log_ratio = 0;
   double log_ratio_low = 0;  // 95% interval
   double log_ratio_high = 0;
   int pairs = 0;

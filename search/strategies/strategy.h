@@ -30,8 +30,8 @@ struct SearchResult {
   std::string strategy;
   Placement placement;
   double predicted_ns = 0;
-  double bound_ns =
-      0;  // no placement of these candidates costs less; equals predicted_ns when optimal
+  // no placement of these candidates costs less; equals predicted_ns when optimal
+  double bound_ns = 0;
   StopReason stop = StopReason::kComplete;
   std::size_t states = 0;  // explored
 };
