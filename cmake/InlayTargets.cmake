@@ -95,7 +95,9 @@ endfunction()
 
 # inlay_test(NAME SOURCES file... [DEPS target...] [PLUGINS name...] [LABELS label...] [LONG])
 # A GoogleTest program that ctest runs, in a folder of its own. PLUGINS are built before it. LONG
-# ones are labelled "long", which scripts/test leaves out unless asked. The program is compiled with
+# ones are labelled "long", which scripts/test leaves out unless asked. The target inlay_tests_LABEL
+# builds all tests of that label; those labelled "threads" run under the thread sanitizer too. The
+# program is compiled with
 #   INLAY_TEST_DATA    tests/data of the sources
 #   INLAY_PLUGIN_DIR   where the plugins are built
 #   INLAY_BINARY_DIR   the build folder
@@ -139,4 +141,10 @@ function(inlay_test name)
   file(MAKE_DIRECTORY ${folder})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${folder})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS}")
+  foreach(label ${arg_LABELS})
+    if(NOT TARGET inlay_tests_${label})
+      add_custom_target(inlay_tests_${label})
+    endif()
+    add_dependencies(inlay_tests_${label} ${name})
+  endforeach()
 endfunction()
