@@ -16,6 +16,26 @@ Report cost_json(const Cost& cost) {
           {"samples", cost.samples}};
 }
 
+bool is_conversion(const Plan& plan, const PlanStep& step) {
+  if (step.kind == StepKind::kConvert) return true;
+  if (step.kind != StepKind::kRun) return false;
+  const Region& region = plan.regions[static_cast<std::size_t>(step.region)];
+  return region.nodes.size() == 1 && region.nodes[0].domain == "inlay" &&
+         region.nodes[0].op == "Convert";
+}
+
+// Plugins that run a model's nodes; one that only converts layouts between them is not what the
+// plan stands on.
+std::set<std::string> working_plugins(const Plan& plan) {
+  std::set<std::string> names;
+  for (const PlanStep& step : plan.steps) {
+    if (step.kind == StepKind::kRun && !is_conversion(plan, step)) {
+      names.insert(plan.plugins[static_cast<std::size_t>(step.plugin)].name);
+    }
+  }
+  return names;
+}
+
 Report contender_json(const Contender& contender) {
   Report json{{"name", contender.name},
               {"strategy", contender.result.strategy},
@@ -23,10 +43,8 @@ Report contender_json(const Contender& contender) {
               {"bound_ns", contender.result.bound_ns},
               {"stop", stop_reason_name(contender.result.stop)},
               {"states", contender.result.states},
-              {"steps", contender.plan.steps.size()}};
-  std::set<std::string> plugins;
-  for (const PlanPlugin& plugin : contender.plan.plugins) plugins.insert(plugin.name);
-  json["plugins"] = plugins;
+              {"steps", contender.plan.steps.size()},
+              {"plugins", working_plugins(contender.plan)}};
   if (contender.measured) json["measured"] = cost_json(*contender.measured);
   if (!contender.why_not_raced.empty()) json["why_not_raced"] = contender.why_not_raced;
   return json;
@@ -92,14 +110,6 @@ Report by_plugin_json(const Placed& placed, const std::vector<int>& chosen) {
                     {"predicted_ns", share.ns}});
   }
   return json;
-}
-
-bool is_conversion(const Plan& plan, const PlanStep& step) {
-  if (step.kind == StepKind::kConvert) return true;
-  if (step.kind != StepKind::kRun) return false;
-  const Region& region = plan.regions[static_cast<std::size_t>(step.region)];
-  return region.nodes.size() == 1 && region.nodes[0].domain == "inlay" &&
-         region.nodes[0].op == "Convert";
 }
 
 Report boundaries_json(const Plan& plan, const CostTable& costs) {
