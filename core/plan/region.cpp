@@ -6,32 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/content_hash.h"
+
 namespace inlay {
 namespace {
-
-void add_tensor(Hasher& hasher, const Tensor& tensor) {
-  hasher.add(to_string(tensor.type())).add(tensor.bytes());
-}
-
-void add_attribute(Hasher& hasher, const Attribute& attribute) {
-  struct Adder {
-    Hasher& hasher;
-    void operator()(std::int64_t v) const { hasher.add(v); }
-    void operator()(float v) const { hasher.add(std::as_bytes(std::span(&v, 1))); }
-    void operator()(const std::string& v) const { hasher.add(v); }
-    void operator()(const std::vector<std::int64_t>& v) const {
-      hasher.add(std::as_bytes(std::span(v)));
-    }
-    void operator()(const std::vector<float>& v) const { hasher.add(std::as_bytes(std::span(v))); }
-    void operator()(const std::vector<std::string>& v) const {
-      hasher.add(static_cast<std::int64_t>(v.size()));
-      for (const std::string& text : v) hasher.add(text);
-    }
-    void operator()(const Tensor& v) const { add_tensor(hasher, v); }
-  };
-  hasher.add(static_cast<std::int64_t>(attribute.index()));
-  std::visit(Adder{hasher}, attribute);
-}
 
 std::vector<int> producers_of(const Region& region) {
   std::vector<int> producer(region.values.size(), -1);
@@ -111,7 +89,7 @@ class ValueHasher {
     const bool counts = value.constant &&
                         (with_constants_ || element_count(value.type.shape) <= kMaxInlineElements);
     hasher_.add(static_cast<std::int64_t>(counts));
-    if (counts) add_tensor(hasher_, *value.constant);
+    if (counts) add_to_hash(hasher_, *value.constant);
   }
 
   const Region& region_;
@@ -151,11 +129,7 @@ Hash region_hash(const Region& region, bool with_constants) {
     hasher.add(node.domain).add(node.op);
     add_values(node.inputs);
     add_values(node.outputs);
-    hasher.add(static_cast<std::int64_t>(node.attributes.size()));
-    for (const auto& [name, attribute] : node.attributes) {
-      hasher.add(name);
-      add_attribute(hasher, attribute);
-    }
+    add_to_hash(hasher, node.attributes);
   }
   add_values(region.inputs);
   add_values(region.outputs);

@@ -1,36 +1,11 @@
 #include "graphs/ir/graph_hash.h"
 
-#include <variant>
+#include "core/base/content_hash.h"
 
 namespace inlay {
 namespace {
 
 std::int64_t count_of(const auto& items) { return static_cast<std::int64_t>(items.size()); }
-
-void add_to_hash(Hasher& hasher, const Tensor& tensor) {
-  add_to_hash(hasher, tensor.type());
-  hasher.add(tensor.bytes());
-}
-
-void add_to_hash(Hasher& hasher, const Attribute& attribute) {
-  struct Adder {
-    Hasher& hasher;
-    void operator()(std::int64_t v) const { hasher.add(v); }
-    void operator()(float v) const { hasher.add(std::as_bytes(std::span(&v, 1))); }
-    void operator()(const std::string& v) const { hasher.add(v); }
-    void operator()(const std::vector<std::int64_t>& v) const {
-      hasher.add(std::as_bytes(std::span(v)));
-    }
-    void operator()(const std::vector<float>& v) const { hasher.add(std::as_bytes(std::span(v))); }
-    void operator()(const std::vector<std::string>& v) const {
-      hasher.add(count_of(v));
-      for (const std::string& text : v) hasher.add(text);
-    }
-    void operator()(const Tensor& v) const { add_to_hash(hasher, v); }
-  };
-  hasher.add(static_cast<std::int64_t>(attribute.index()));
-  std::visit(Adder{hasher}, attribute);
-}
 
 // Values are numbered in the order in which the hash meets them, which no name and no order of
 // constants influences.
@@ -89,18 +64,5 @@ class GraphHasher {
 }  // namespace
 
 Hash graph_hash(const Graph& graph) { return GraphHasher(graph).run(); }
-
-void add_to_hash(Hasher& hasher, const TensorType& type) {
-  hasher.add(static_cast<std::int64_t>(type.dtype));
-  hasher.add(std::as_bytes(std::span(type.shape)));
-}
-
-void add_to_hash(Hasher& hasher, const Attributes& attributes) {
-  hasher.add(count_of(attributes));
-  for (const auto& [name, value] : attributes) {
-    hasher.add(name);
-    add_to_hash(hasher, value);
-  }
-}
 
 }  // namespace inlay

@@ -12,7 +12,4 @@ namespace inlay {
 // Reads every constant once.
 Hash graph_hash(const Graph& graph);
 
-void add_to_hash(Hasher& hasher, const TensorType& type);
-void add_to_hash(Hasher& hasher, const Attributes& attributes);  // floats by their bits
-
 }  // namespace inlay

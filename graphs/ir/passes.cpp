@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "graphs/ir/graph_hash.h"
+#include "core/base/content_hash.h"
 #include "graphs/ir/op_table.h"
 
 namespace inlay {
