@@ -312,8 +312,22 @@ Json parse_json(std::string_view text, const std::string& source) {
   };
   try {
     return Json::parse(text, check);
+  } catch (const Json::parse_error& e) {  // its own text quotes the input, at any length
+    throw Error(Code::kCorrupt,
+                fmt::format("{}: expected a plan, found what is not JSON at byte {}", source, e.byte));
   } catch (const Json::exception& e) {
     throw Error(Code::kCorrupt, fmt::format("{}: not JSON: {}", source, e.what()));
+  }
+}
+
+void check_content(const Plan& plan, const Place& root, const std::string& source) {
+  if (!root.has("content_hash")) return;
+  const std::string found = content_hash(plan).hex();
+  if (const std::string expected = root.at("content_hash").text(); found != expected) {
+    refuse(source, "content_hash",
+           fmt::format("the plan was changed after it was written: expected {}, found {}; place "
+                       "again, or drop this key to vouch for the change",
+                       expected, found));
   }
 }
 
@@ -327,7 +341,8 @@ Plan parse_plan(std::string_view text, const std::string& source) {
   }
   root.expect_keys({"format", "model", "model_hash", "threads", "arena_bytes",
                     "arena_lower_bound_bytes", "inputs", "outputs", "plugins", "constants",
-                    "values", "steps", "regions"});
+                    "values", "steps", "regions"},
+                   {"content_hash"});
   constexpr int kMaxThreads = 4096;
   Plan plan;
   plan.model = root.at("model").text();
@@ -345,6 +360,7 @@ Plan parse_plan(std::string_view text, const std::string& source) {
   plan.inputs = root.at("inputs").indices(value_count);
   plan.outputs = root.at("outputs").indices(value_count);
   check_plan(plan, source);
+  check_content(plan, root, source);
   return plan;
 }
 

@@ -146,6 +146,22 @@ Json step_json(const PlanStep& step) {
   return json;
 }
 
+Json plan_json(const Plan& plan) {
+  return {{"format", kPlanFormat},
+          {"model", text_json(plan.model)},
+          {"model_hash", text_json(plan.model_hash)},
+          {"threads", plan.threads},
+          {"arena_bytes", plan.arena_bytes},
+          {"arena_lower_bound_bytes", plan.arena_lower_bound_bytes},
+          {"inputs", plan.inputs},
+          {"outputs", plan.outputs},
+          {"plugins", list_json(plan.plugins, plugin_json)},
+          {"constants", list_json(plan.constants, constant_json)},
+          {"values", list_json(plan.values, value_json)},
+          {"steps", list_json(plan.steps, step_json)},
+          {"regions", list_json(plan.regions, region_json)}};
+}
+
 // Like dump(2), but what fits a line stays on one.
 void print(const Json& json, std::size_t indent, std::string* out) {
   constexpr std::size_t kColumns = 100;
@@ -170,23 +186,18 @@ void print(const Json& json, std::size_t indent, std::string* out) {
 }  // namespace
 
 std::string to_text(const Plan& plan) {
-  const Json json = {{"format", kPlanFormat},
-                     {"model", text_json(plan.model)},
-                     {"model_hash", text_json(plan.model_hash)},
-                     {"threads", plan.threads},
-                     {"arena_bytes", plan.arena_bytes},
-                     {"arena_lower_bound_bytes", plan.arena_lower_bound_bytes},
-                     {"inputs", plan.inputs},
-                     {"outputs", plan.outputs},
-                     {"plugins", list_json(plan.plugins, plugin_json)},
-                     {"constants", list_json(plan.constants, constant_json)},
-                     {"values", list_json(plan.values, value_json)},
-                     {"steps", list_json(plan.steps, step_json)},
-                     {"regions", list_json(plan.regions, region_json)}};
+  Json json = plan_json(plan);
+  json["content_hash"] = content_hash(plan).hex();
   std::string text;
   print(json, 0, &text);
   text += '\n';
   return text;
+}
+
+Hash content_hash(const Plan& plan) {
+  Plan anywhere = plan;
+  for (PlanPlugin& plugin : anywhere.plugins) plugin = {.name = plugin.name};
+  return Hasher().add(plan_json(anywhere).dump()).finish();
 }
 
 }  // namespace inlay

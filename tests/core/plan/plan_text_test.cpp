@@ -73,6 +73,35 @@ TEST(PlanText, RefusesMissingAndUnknownKeys) {
             "m.plan: steps[3]: unexpected key 'extra'");
 }
 
+// Both plugins exist and the plan stays well-formed, but a plugin may be handed what it never
+// claimed.
+TEST(PlanText, RefusesAPlanThatWasChangedAfterItWasWritten) {
+  Plan changed = sample_plan();
+  changed.model += "'";
+  const std::string text = to_text(sample_plan());
+  const std::size_t at = text.find("\"content_hash\"");
+  ASSERT_NE(at, std::string::npos);
+  const std::string mixed = to_text(changed).substr(0, to_text(changed).find("\"content_hash\""));
+  EXPECT_NE(refusal(mixed + text.substr(at)).find("changed after it was written"),
+            std::string::npos);
+  // By hand, without the key: what is well-formed is accepted.
+  const std::string by_hand = mixed.substr(0, mixed.rfind(',')) + "}";
+  EXPECT_EQ(refusal(by_hand), "accepted");
+}
+
+TEST(PlanText, LeavesBuildsAndDevicesToTheirOwnCheck) {
+  Plan plan = sample_plan();
+  const std::string text = replaced(plan.plugins[0].build_id, "0000");
+  plan.plugins[0].build_id = "0000";
+  EXPECT_EQ(parse_plan(text, "m.plan"), plan);
+}
+
+TEST(PlanText, QuotesNothingOfWhatIsNoJson) {
+  const std::string message = refusal("\x1b[2J\xff" + std::string(100000, 'x'));
+  EXPECT_LT(message.size(), 100u) << message;
+  EXPECT_EQ(message.find('\x1b'), std::string::npos);
+}
+
 TEST(PlanText, RefusesAKeyThatIsThereTwice) {
   EXPECT_EQ(refusal(replaced("{\"kind\":\"copy\",", "{\"kind\":\"copy\",\"kind\":\"copy\",")),
             "m.plan: document: the key 'kind' is there twice");
