@@ -9,6 +9,8 @@
 # a third-party library; a plugin or test that wants one which is not installed is left out with one
 # line saying so.
 
+include(InlayPlugin)
+
 # Adds a folder of the source tree if it has a CMakeLists.txt.
 function(inlay_add_folder folder)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
@@ -75,22 +77,15 @@ function(inlay_plugin name)
     return()
   endif()
   set(target inlay_plugin_${name})
-  add_library(${target} MODULE ${arg_SOURCES})
-  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
-  target_link_libraries(${target} PRIVATE inlay_sdk ${arg_DEPS} inlay_options)
-  # Unique symbols would be shared between plugins although each is loaded with a scope of its own.
-  target_compile_options(${target} PRIVATE -fno-gnu-unique)
-  target_link_options(${target} PRIVATE
-    -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/plugin.map -Wl,-z,defs)
-  if(NOT arg_DIRECTORY)
-    set(arg_DIRECTORY plugins)
+  set(directory plugins)
+  if(arg_DIRECTORY)
+    set(directory ${arg_DIRECTORY})
+  else()
     add_dependencies(inlay_plugins ${target})
   endif()
-  set_target_properties(${target} PROPERTIES
-    PREFIX "" OUTPUT_NAME ${name}
-    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${arg_DIRECTORY}
-    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/plugin.map)
+  inlay_add_plugin(${target} ${name} ${directory} ${arg_SOURCES})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE inlay_sdk ${arg_DEPS} inlay_options)
 endfunction()
 
 # inlay_test(NAME SOURCES file... [DEPS target...] [PLUGINS name...] [LABELS label...] [LONG])

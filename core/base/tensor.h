@@ -59,6 +59,7 @@ class Tensor {
   std::size_t size_bytes() const { return size_bytes_; }
   const std::byte* data() const { return data_.get(); }
   std::span<const std::byte> bytes() const { return {data_.get(), size_bytes_}; }
+  const std::shared_ptr<const std::byte>& shared_data() const { return data_; }
 
   // The elements. T must be the storage type of dtype(): asserted by size, checked by dtype.
   // throws  Error{kInvalidArgument} if T does not store dtype()

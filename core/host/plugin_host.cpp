@@ -1,5 +1,6 @@
 #include "core/host/plugin_host.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -105,6 +107,17 @@ std::vector<fs::path> files_at(const fs::path& entry, Log& log) {
   return files;
 }
 
+// The folders where a build, an installation and a bundle have their plugins, seen from the folder
+// of the program or of libinlay.so.
+void add_places_near(const fs::path& folder, std::vector<fs::path>& path) {
+  std::error_code code;
+  for (const fs::path& place : {folder.parent_path() / "plugins", folder / "plugins",
+                                folder.parent_path() / "lib/inlay/plugins"}) {
+    const bool is_known = std::find(path.begin(), path.end(), place) != path.end();
+    if (!is_known && fs::is_directory(place, code)) path.push_back(place);
+  }
+}
+
 }  // namespace
 
 std::vector<fs::path> default_search_path() {
@@ -122,10 +135,13 @@ std::vector<fs::path> default_search_path() {
   }
   std::error_code code;
   const fs::path program = fs::read_symlink("/proc/self/exe", code);
-  if (code) return path;
-  const fs::path folder = program.parent_path();
-  for (const fs::path& candidate : {folder.parent_path() / "plugins", folder / "plugins"}) {
-    if (fs::is_directory(candidate, code)) path.push_back(candidate);
+  if (!code) add_places_near(program.parent_path(), path);
+  // Inlay may be in a shared library (libinlay.so) that lies elsewhere.
+  Dl_info info;
+  if (::dladdr(reinterpret_cast<void*>(&default_search_path), &info) != 0 &&
+      fs::path(info.dli_fname).is_absolute()) {
+    const fs::path library = fs::canonical(info.dli_fname, code);
+    if (!code) add_places_near(library.parent_path(), path);
   }
   return path;
 }
@@ -153,6 +169,7 @@ struct PluginHost::State {
   HostOptions options;
   std::shared_ptr<const HostServices> services;
   std::vector<PluginRecord> records;
+  std::mutex mutex;  // of the two maps
   std::map<std::string, std::shared_ptr<const Library>, std::less<>> libraries;
   std::map<std::pair<std::string, int>, std::shared_ptr<Device>> devices;
 };
@@ -219,6 +236,7 @@ const ParallelFor& PluginHost::parallel_for() const { return state_->services->p
 
 std::shared_ptr<Device> PluginHost::open_device(std::string_view plugin, int index) {
   const std::string name(plugin);
+  const std::lock_guard lock(state_->mutex);
   if (const auto open = state_->devices.find({name, index}); open != state_->devices.end()) {
     return open->second;
   }

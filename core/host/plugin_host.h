@@ -47,8 +47,9 @@ struct HostOptions {
   ParallelFor parallel_for;
 };
 
-// INLAY_PLUGIN_PATH (colon-separated), else "plugins" beside the running program's folder. Never
-// the working directory.
+// INLAY_PLUGIN_PATH (colon-separated), else the plugins near the running program and near the
+// library that holds Inlay: seen from their folders ../plugins (a build), plugins (a bundle) and
+// ../lib/inlay/plugins (an installation). Never the working directory.
 std::vector<std::filesystem::path> default_search_path();
 
 // A tensor handed to a run: the caller owns the memory; `type` and `layout` must outlive the call.
@@ -113,6 +114,7 @@ class PluginHost {
   int threads() const;
   const ParallelFor& parallel_for() const;  // HostOptions' one, or inline; never empty
 
+  // May be called from several threads.
   // Loads the plugin if need be and creates its device `index`; the same device object for the same
   // arguments.
   // throws  Error{kNotFound} if there is no usable plugin of that name (with its refusal if it was

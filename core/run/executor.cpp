@@ -103,8 +103,8 @@ struct Executor::State {
   Plan plan;
   ParallelFor parallel_for;
   std::vector<std::shared_ptr<Device>> devices;
-  Programs programs;
-  std::vector<Tensor> constants;  // those that a value is made of
+  std::shared_ptr<const Programs> programs;  // one for all twins
+  std::vector<Tensor> constants;             // as Plan::constants; empty where no value is made of it
   Memory arena;
   Memory workspace;
   std::uint64_t memory_bytes = 0;
@@ -124,7 +124,9 @@ struct Executor::State {
   }
 
   void allocate_memory();
-  void point_values(const Weights& weights);
+  void keep_constants(const Weights& weights);
+  void point_values();
+  void prepare();
   void make_step(std::size_t s);
   End make_end(int index, bool is_output);
   void rebind(End* end, std::byte* data);
@@ -136,13 +138,22 @@ struct Executor::State {
 // One workspace serves all instances, since steps run one after the other.
 void Executor::State::allocate_memory() {
   std::size_t most = 0;
-  for (const auto& program : programs.list) most = std::max(most, program->workspace_bytes());
+  for (const auto& program : programs->list) most = std::max(most, program->workspace_bytes());
   arena = allocate(plan.arena_bytes, "arena");
   workspace = allocate(most, "workspace");
   memory_bytes = plan.arena_bytes + most;
 }
 
-void Executor::State::point_values(const Weights& weights) {
+void Executor::State::keep_constants(const Weights& weights) {
+  constants.resize(plan.constants.size());
+  for (const PlanValue& v : plan.values) {
+    if (v.storage != Storage::kConstant) continue;
+    const auto c = static_cast<std::size_t>(v.constant);
+    constants[c] = weights.tensors[c];
+  }
+}
+
+void Executor::State::point_values() {
   pointers.assign(plan.values.size(), nullptr);
   for (std::size_t v = 0; v < plan.values.size(); ++v) {
     const PlanValue& value = plan.values[v];
@@ -151,9 +162,9 @@ void Executor::State::point_values(const Weights& weights) {
         pointers[v] = arena.get() + value.offset_bytes;
         break;
       case Storage::kConstant:
-        constants.push_back(weights.tensors[static_cast<std::size_t>(value.constant)]);
         // Only ever bound as an input, which no plugin writes.
-        pointers[v] = const_cast<std::byte*>(constants.back().data());
+        pointers[v] = const_cast<std::byte*>(
+            constants[static_cast<std::size_t>(value.constant)].data());
         break;
       case Storage::kView:
         pointers[v] = pointers[static_cast<std::size_t>(value.view_of)];
@@ -179,7 +190,7 @@ void Executor::State::make_step(std::size_t s) {
     copy_bytes.back() = bytes_of(step.inputs[0]);
     return;
   }
-  Program& program = *programs.list[static_cast<std::size_t>(programs.of_step[s])];
+  Program& program = *programs->list[static_cast<std::size_t>(programs->of_step[s])];
   instances.back() = program.instantiate(program.workspace_bytes() > 0 ? workspace.get() : nullptr);
   const auto tensors_of = [&](const std::vector<int>& values) {
     std::vector<HostTensor> tensors;
@@ -248,6 +259,16 @@ std::byte* Executor::State::stage(End* end, const std::byte* data) {
   return end->staging.get();
 }
 
+// What each executor has of its own: memory, instances and bindings.
+void Executor::State::prepare() {
+  allocate_memory();
+  point_values();
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) make_step(s);
+  for (const int input : plan.inputs) inputs.push_back(make_end(input, false));
+  for (const int output : plan.outputs) outputs.push_back(make_end(output, true));
+  trace.assign(plan.steps.size(), StepTime{});
+}
+
 void Executor::State::run_step(std::size_t s) {
   const PlanStep& step = plan.steps[s];
   if (instances[s] != nullptr) {
@@ -281,20 +302,31 @@ Executor::Executor(const Plan& plan, const Weights& weights, PluginHost& host)
   // Packing constants may be parallel work as well.
   run_in_pool(state.parallel_for, [&] {
     const int threads = std::min(plan.threads, host.threads());
-    state.programs = compile_programs(plan, weights, state.devices, threads);
+    state.programs = std::make_shared<const Programs>(
+        compile_programs(plan, weights, state.devices, threads));
   });
-  state.allocate_memory();
-  state.point_values(weights);
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) state.make_step(s);
-  for (const int input : plan.inputs) state.inputs.push_back(state.make_end(input, false));
-  for (const int output : plan.outputs) state.outputs.push_back(state.make_end(output, true));
-  state.trace.assign(plan.steps.size(), StepTime{});
+  state.keep_constants(weights);
+  state.prepare();
+}
+
+Executor::Executor() : state_(std::make_unique<State>()) {}
+
+std::unique_ptr<Executor> Executor::twin() const {
+  std::unique_ptr<Executor> twin(new Executor);
+  State& state = *twin->state_;
+  state.plan = state_->plan;
+  state.parallel_for = state_->parallel_for;
+  state.devices = state_->devices;
+  state.programs = state_->programs;
+  state.constants = state_->constants;
+  state.prepare();
+  return twin;
 }
 
 // Instances go before programs, programs before devices.
 Executor::~Executor() {
   state_->instances.clear();
-  state_->programs.list.clear();
+  state_->programs.reset();
 }
 
 const Plan& Executor::plan() const { return state_->plan; }

@@ -39,6 +39,11 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
+  // Another executor of the same plan on the same programs and constants, with an arena and
+  // instances of its own: the two may run at once. It may outlive this one. Callable while this one
+  // runs.
+  std::unique_ptr<Executor> twin() const;
+
   const Plan& plan() const;
 
   // Inputs in the plan's order, dense; types are checked. All outputs are returned, or none.
@@ -63,6 +68,8 @@ class Executor {
   std::uint64_t memory_bytes() const;
 
  private:
+  Executor();
+
   struct State;
   std::unique_ptr<State> state_;
 };

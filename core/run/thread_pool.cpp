@@ -109,7 +109,7 @@ struct ThreadPool::State {
 
   void parallel_for(std::int64_t count, void (*body)(void*, std::int64_t), void* argument) {
     if (count <= 0) return;
-    arena.execute([=] {
+    execute([=] {
       if (count == 1) {
         body(argument, 0);
         return;
@@ -118,13 +118,20 @@ struct ThreadPool::State {
     });
   }
 
+  // Isolated, so that a thread that waits in the middle of a kernel cannot take up another caller's
+  // run: that one's kernels would overwrite what this one's keep in thread-local storage.
+  template <typename Function>
+  void execute(const Function& function) {
+    arena.execute([&] { tbb::this_task_arena::isolate(function); });
+  }
+
   const int threads;
   tbb::global_control control;
   tbb::task_arena arena;
 };
 
 void ThreadPool::execute(void (*function)(void*), void* argument) {
-  state_->arena.execute([=] { function(argument); });
+  state_->execute([=] { function(argument); });
 }
 
 #endif
