@@ -46,7 +46,8 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes,
 }  // namespace
 
 MappedFile map_file(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_NONBLOCK: a pipe without a writer would hold the call until one comes.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail(path, "cannot open", errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) fail(path, "cannot stat", errno);

@@ -54,6 +54,10 @@ class Worker {
     const std::string what = json.at("do").get<std::string>();
     if (what == "hello") return hello(json);
     if (!host_) throw Error(Code::kInvalidArgument, "worker: expected hello first");
+    if (what == "open") {
+      host_->open_device(json.at("plugin").get<std::string>());
+      return true;
+    }
     if (what == "measure") return measure_plan(json, request);
     if (what == "measure_pair") return measure_pair_of_plans(json, request);
     if (what == "check") return check(json, request);

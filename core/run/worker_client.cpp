@@ -1,8 +1,10 @@
 #include "core/run/worker_client.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/error.h"
@@ -39,6 +41,22 @@ WorkerResult<T> read(WorkerResult<Reply>&& result, const Reader& reader) {
       result);
 }
 
+// Waits for the first byte of a reply, looking up now and then whether that was cancelled.
+Received await_reply(int socket, Deadline deadline, const std::atomic<bool>* cancelled) {
+  constexpr std::chrono::milliseconds kLookUp{50};
+  for (;;) {
+    if (cancelled != nullptr && *cancelled) {
+      throw Error(Code::kCancelled, "cancelled during a measurement; those before it are kept");
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return Received::kTimeout;
+    pollfd poll_fd{socket, POLLIN, 0};
+    if (::poll(&poll_fd, 1, static_cast<int>(std::min(left, kLookUp).count())) > 0) {
+      return Received::kMessage;
+    }
+  }
+}
+
 }  // namespace
 
 struct WorkerClient::State {
@@ -72,24 +90,39 @@ WorkerResult<Reply> WorkerClient::State::greet(Deadline deadline) {
   for (const std::filesystem::path& path : options.search_path) {
     hello["search_path"].push_back(path.string());
   }
+  // It runs no plugin's code yet: whatever goes wrong now is the program's fault.
+  const std::filesystem::path program = process->executable();
   WorkerResult<Reply> greeting = exchange({hello.dump(), {}}, deadline);
-  if (const Failed* failed = std::get_if<Failed>(&greeting)) {
+  if (!std::holds_alternative<Reply>(greeting)) {
     process.reset();
-    throw Error(Code::kIo, fmt::format("worker: does not start: {}", failed->reason));
+    throw Error(Code::kIo, fmt::format("{}: does not start as a worker: {}", program.string(),
+                                       describe_failure(greeting)));
   }
   return greeting;
 }
 
 WorkerResult<Reply> WorkerClient::State::exchange(const Message& message, Deadline deadline) {
   Message reply;
+  const Clock::time_point start = Clock::now();
+  const auto end = [this] {
+    process->kill();
+    process.reset();
+  };
   Received received = send_message(process->socket(), message, deadline);
+  try {
+    if (received == Received::kMessage) {
+      received = await_reply(process->socket(), deadline, options.cancelled);
+    }
+  } catch (const Error&) {
+    end();
+    throw;
+  }
   if (received == Received::kMessage) {
     received = receive_message(process->socket(), &reply, deadline);
   }
   if (received == Received::kTimeout) {
-    process->kill();
-    process.reset();
-    return Hung{};
+    end();
+    return Hung{std::chrono::duration<double>(Clock::now() - start).count()};
   }
   if (received == Received::kClosed) {
     const ExitState end = process->wait();
@@ -102,8 +135,7 @@ WorkerResult<Reply> WorkerClient::State::exchange(const Message& message, Deadli
     return Declined{json["declined"].get<std::string>()};
   }
   if (json.is_object() && json.contains("failed")) return Failed{json["failed"].get<std::string>()};
-  process->kill();
-  process.reset();
+  end();
   throw Error(Code::kIo, "worker: unexpected reply");
 }
 
@@ -112,6 +144,13 @@ WorkerClient::WorkerClient(WorkerOptions options) : state_(std::make_unique<Stat
 }
 
 WorkerClient::~WorkerClient() = default;
+
+WorkerResult<Opened> WorkerClient::open(const std::string& plugin,
+                                        std::chrono::milliseconds deadline) {
+  const Json json = {{"do", "open"}, {"plugin", plugin}};
+  return read<Opened>(state_->request(json, {}, Clock::now() + deadline),
+                      [](const Reply&) { return Opened{}; });
+}
 
 WorkerResult<Stats> WorkerClient::measure(const Plan& plan, const Weights& weights,
                                           const MeasureRequest& request,
@@ -212,7 +251,9 @@ std::string describe_failure(
       if (c.signal == 0) return fmt::format("crashed: exit status {}", c.exit_status);
       return fmt::format("crashed: signal {} ({})", c.signal, ::strsignal(c.signal));
     }
-    std::string operator()(const Hung&) const { return "hung"; }
+    std::string operator()(const Hung& h) const {
+      return fmt::format("hung: no answer in {:.0f} s", h.seconds);
+    }
   };
   return std::visit(Writer{}, failure);
 }

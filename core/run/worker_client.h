@@ -12,6 +12,7 @@
 // thread-safe: one request at a time.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -40,7 +41,10 @@ struct Crashed {
   int signal = 0;       // 0 if the process exited instead
   int exit_status = 0;  // then this; a process under a sanitizer exits with 1 or 66
 };
-struct Hung {};  // no answer by the deadline; the process was killed
+struct Hung {  // no answer by the deadline; the process was killed
+  double seconds = 0;
+};
+struct Opened {};  // the plugin's library loads and its first device opens
 
 template <typename T>
 using WorkerResult = std::variant<T, Declined, Failed, Crashed, Hung>;
@@ -58,6 +62,8 @@ struct WorkerOptions {
   // Empty: INLAY_WORKER_PATH, else inlay-worker in the folder of the running program.
   std::filesystem::path executable;
   bool show_output = false;  // pass on what the worker prints; else /dev/null
+  // When set by another thread or a signal, the request under way ends within a moment.
+  const std::atomic<bool>* cancelled = nullptr;
 };
 
 struct MeasureRequest {
@@ -97,9 +103,12 @@ class WorkerClient {
   WorkerClient(const WorkerClient&) = delete;
   WorkerClient& operator=(const WorkerClient&) = delete;
 
-  // Requests throw Error{kNotFound} if there is no worker executable and Error{kIo} if it cannot be
-  // started or has another build's protocol. `deadline` covers everything, starting the process
-  // included.
+  // Requests throw Error{kNotFound} if there is no worker executable, Error{kIo} if it cannot be
+  // started or has another build's protocol, and Error{kCancelled}. `deadline` covers everything,
+  // starting the process included.
+
+  // Loads the plugin and opens its first device, which may end the process that does so.
+  WorkerResult<Opened> open(const std::string& plugin, std::chrono::milliseconds deadline);
 
   WorkerResult<Stats> measure(const Plan& plan, const Weights& weights,
                               const MeasureRequest& request, std::chrono::milliseconds deadline);

@@ -26,6 +26,24 @@ using Clock = std::chrono::steady_clock;
               fmt::format("{}: cannot be started: {}", executable.string(), std::strerror(error)));
 }
 
+// A process group of its own: a Ctrl-C at the terminal is for the program that started the worker,
+// which must not take it for a crash of the plugin.
+class SpawnAttributes {
+ public:
+  SpawnAttributes() {
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+  }
+  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  posix_spawnattr_t* get() { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
 class FileActions {
  public:
   FileActions() { posix_spawn_file_actions_init(&actions_); }
@@ -40,7 +58,8 @@ class FileActions {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const std::filesystem::path& executable, bool show_output) {
+WorkerProcess::WorkerProcess(const std::filesystem::path& executable, bool show_output)
+    : executable_(executable) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail(executable, errno);
   socket_ = Descriptor(ends[0]);
@@ -53,8 +72,9 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& executable, bool show_
   }
   std::string name = executable.string();
   char* const arguments[] = {name.data(), nullptr};
+  SpawnAttributes attributes;
   const int error =
-      ::posix_spawn(&pid_, executable.c_str(), actions.get(), nullptr, arguments, environ);
+      ::posix_spawn(&pid_, executable.c_str(), actions.get(), attributes.get(), arguments, environ);
   if (error != 0) {
     pid_ = -1;
     fail(executable, error);

@@ -29,6 +29,7 @@ class WorkerProcess {
 
   int socket() const { return socket_.get(); }
   pid_t pid() const { return pid_; }
+  const std::filesystem::path& executable() const { return executable_; }
 
   void kill();  // and waits
   // For a worker that closed its end: how it ended. One that lingers is killed.
@@ -37,6 +38,7 @@ class WorkerProcess {
  private:
   bool wait_until(std::chrono::steady_clock::time_point deadline);
 
+  std::filesystem::path executable_;
   Descriptor socket_;
   pid_t pid_ = -1;
   bool is_over_ = false;

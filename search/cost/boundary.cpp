@@ -105,14 +105,16 @@ class ConversionPricer {
   }
 
   std::optional<Measurement> by_plugin(const ConversionWork& work, const std::string& plugin) {
+    if (!meter_.why_unopened(plugin).empty()) return std::nullopt;
     const PriceContext& context = meter_.context();
     const Region region = conversion_region(work.type, work.from, work.to);
     const MeasurementKey key =
         region_key(MeasurementKind::kConversion, region, plugin, context.host);
     if (const auto known = meter_.find(key)) return known;
     if (meter_.is_budget_spent()) return std::nullopt;
-    const CheckResult check = check_region(
-        region, plugin, "exact", {context.host, context.database, context.worker, context.seed});
+    const CheckResult check = check_region(region, plugin, "exact",
+                                           {context.host, context.database, context.worker,
+                                            context.seed, nullptr, context.start_patience});
     if (!check.is_ok()) return std::nullopt;
     return meter_.measure(key, lower_region(region, plugin, context.host), request());
   }

@@ -1,16 +1,30 @@
 #include "search/cost/meter.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "core/base/error.h"
 #include "search/verify/outcome.h"
+#include "search/verify/patience.h"
 
 namespace inlay {
 namespace {
 
-// Above what compiling and the first, cold run of the largest whole-model engine takes; then the
-// plugin hangs.
-constexpr std::chrono::seconds kDeadline{120};
+// The reference is trusted, and may be slow.
+constexpr std::chrono::minutes kReferencePatience{10};
+
+std::chrono::milliseconds patience_for(const Plan& plan, const MeasureRequest& request,
+                                       std::chrono::milliseconds start) {
+  std::size_t nodes = 0;
+  for (const Region& region : plan.regions) nodes += region.nodes.size();
+  const bool is_trusted =
+      std::all_of(plan.plugins.begin(), plan.plugins.end(),
+                  [](const PlanPlugin& plugin) { return plugin.name == kReferencePlugin; });
+  if (is_trusted) return kReferencePatience;
+  return patience(nodes, std::chrono::duration<double>(request.options.max_seconds), start);
+}
 
 }  // namespace
 
@@ -31,8 +45,8 @@ std::optional<Measurement> Meter::find(const MeasurementKey& key) {
 Measurement Meter::measure(const MeasurementKey& key, const Lowered& plan,
                            const MeasureRequest& request) {
   check_cancelled();
-  const WorkerResult<Stats> answer =
-      context_.worker.measure(plan.plan, plan.weights, request, kDeadline);
+  const WorkerResult<Stats> answer = context_.worker.measure(
+      plan.plan, plan.weights, request, patience_for(plan.plan, request, context_.start_patience));
   Measurement m;
   m.status = status_of(answer);
   if (const Stats* stats = std::get_if<Stats>(&answer)) {
@@ -44,6 +58,28 @@ Measurement Meter::measure(const MeasurementKey& key, const Lowered& plan,
   ++stats_.measured;
   count(m.status);
   return m;
+}
+
+const std::string& Meter::why_unopened(const std::string& plugin) {
+  const auto [entry, is_new] = unopened_.try_emplace(plugin);
+  if (!is_new || plugin == kReferencePlugin) return entry->second;
+  const PluginRecord* record = context_.host.find(plugin);
+  if (record == nullptr) return entry->second = "there is no such plugin";
+  MeasurementKey key = host_key(MeasurementKind::kCheck, "open");
+  key.plugin = plugin;
+  key.build_id = record->build_id;
+  key.library = record->manifest.library;
+  if (context_.database.find(key)) return entry->second;
+  check_cancelled();
+  const WorkerResult<Opened> answer =
+      context_.worker.open(plugin, patience(0, {}, context_.start_patience));
+  if (std::holds_alternative<Opened>(answer)) {
+    context_.database.put(key, {});
+  } else {
+    entry->second = fmt::format("cannot be opened: {}", describe_failure(answer));
+    context_.log.warn("plugin left out", {{"plugin", plugin}, {"reason", entry->second}});
+  }
+  return entry->second;
 }
 
 MeasurementKey Meter::host_key(MeasurementKind kind, std::string subject) const {

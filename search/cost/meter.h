@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,11 @@ class Meter {
   Measurement measure(const MeasurementKey& key, const Lowered& plan,
                       const MeasureRequest& request);
 
+  // Why the plugin must not be opened in this process: in the worker, where it was tried first, its
+  // library did not load, crashed or hung. Empty if it opened there. Only that is kept in the
+  // database, since other outcomes may be due to this machine's state.
+  const std::string& why_unopened(const std::string& plugin);
+
   // Key of what the host does itself.
   MeasurementKey host_key(MeasurementKind kind, std::string subject) const;
 
@@ -53,6 +59,7 @@ class Meter {
   std::chrono::steady_clock::time_point start_;
   PriceStats stats_;
   std::string host_fingerprint_;
+  std::map<std::string, std::string> unopened_;  // plugin → reason, or empty
   int done_ = 0;
   int total_ = 0;
 };

@@ -37,6 +37,10 @@ constexpr double kLeastGiveUpNs = 5e6;
 constexpr double kWideSpread = 0.05;
 constexpr double kCompetitiveRatio = 1.5;
 
+// Every hang costs the user its deadline; who hung this often is not tried again.
+constexpr int kMostHangs = 2;
+constexpr const char* kHangsReason = "not tried: the plugin hung twice before";
+
 double best_of(const WorkGroup& group) {
   double best = kInfinity;
   for (const Work& work : group.works) {
@@ -86,7 +90,7 @@ class Pricer {
       : graph_(graph), candidates_(candidates), context_(context), meter_(context) {}
 
   Priced run() {
-    groups_ = group_work(graph_, candidates_, context_.host);
+    groups_ = group_work(graph_, candidates_, meter_);
     meter_.expect_more(1);  // dispatch
     for (const WorkGroup& group : groups_) meter_.expect_more(static_cast<int>(group.works.size()));
     overhead_ = price_dispatch(meter_);
@@ -136,13 +140,17 @@ class Pricer {
       return;
     }
     if (const std::optional<Measurement> known = meter_.find(work.key)) return take(work, *known);
+    if (hangs_[work.plugin] >= kMostHangs) {
+      work.result.reason = kHangsReason;
+      return;
+    }
     if (meter_.is_budget_spent()) {
       work.result.reason = kBudgetReason;
       return;
     }
-    const CheckResult check = check_region(
-        work.region, work.plugin, work.tolerance,
-        {context_.host, context_.database, context_.worker, context_.seed, &expected_});
+    const CheckResult check = check_region(work.region, work.plugin, work.tolerance,
+                                           {context_.host, context_.database, context_.worker,
+                                            context_.seed, &expected_, context_.start_patience});
     if (!check.is_ok()) return take_failure(work, check);
     measure(work, kFirstSeconds, std::max(kGiveUpRatio * best_ns, kLeastGiveUpNs));
     work.is_new = true;
@@ -164,19 +172,19 @@ class Pricer {
       work.result.cost = m.cost;
       return;
     }
-    work.result.reason = m.reason;
-    warn(work, m.status);
+    fail(work, m.status, m.reason);
   }
 
   void take_failure(Work& work, const CheckResult& check) {
-    work.result.reason = check.reason;
     if (check.from_database) ++meter_.stats().from_database;
     meter_.count(check.status);
-    warn(work, check.status);
+    fail(work, check.status, check.reason);
   }
 
   // A decline is a normal answer; the rest is worth the user's attention.
-  void warn(const Work& work, MeasurementStatus status) {
+  void fail(Work& work, MeasurementStatus status, const std::string& reason) {
+    work.result.reason = reason;
+    if (status == MeasurementStatus::kHung) ++hangs_[work.plugin];
     if (status == MeasurementStatus::kDeclined) return;
     context_.log.warn("candidate left out", {{"plugin", work.plugin},
                                              {"region", summary(work.region)},
@@ -249,6 +257,7 @@ class Pricer {
   std::vector<WorkGroup> groups_;
   StepOverhead overhead_;
   Form form_;
+  std::map<std::string, int> hangs_;  // by plugin
 };
 
 }  // namespace

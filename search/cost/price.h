@@ -19,6 +19,7 @@
 #include "core/host/plugin_host.h"
 #include "search/candidates/candidates.h"
 #include "search/cost/cost_table.h"
+#include "search/verify/patience.h"
 
 namespace inlay {
 
@@ -39,6 +40,7 @@ struct PriceContext {
       0};  // 0: none; when spent, the rest stays unpriced with that reason
   const std::atomic<bool>* cancelled = nullptr;
   std::uint64_t seed = 1;
+  std::chrono::milliseconds start_patience = kStartPatience;  // see patience.h
 };
 
 struct PriceStats {

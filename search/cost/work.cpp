@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "search/cost/meter.h"
 #include "search/verify/verify.h"
 
 namespace inlay {
@@ -22,12 +23,16 @@ Hash work_hash(Region region) {
   return region_hash(region, /*with_constants=*/false);
 }
 
-Work make_work(Region region, const Candidate& candidate, PluginHost& host) {
+Work make_work(Region region, const Candidate& candidate, Meter& meter) {
   Work work;
   work.plugin = candidate.plugin;
   work.tolerance = candidate.tolerance;
+  work.refused = meter.why_unopened(candidate.plugin);
   try {
-    work.key = region_key(MeasurementKind::kMeasure, region, candidate.plugin, host);
+    if (work.refused.empty()) {
+      work.key =
+          region_key(MeasurementKind::kMeasure, region, candidate.plugin, meter.context().host);
+    }
   } catch (const Error& error) {  // trial run of a candidate: its plugin cannot be opened
     work.refused = error.what();
   }
@@ -37,8 +42,7 @@ Work make_work(Region region, const Candidate& candidate, PluginHost& host) {
 
 }  // namespace
 
-std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidates,
-                                  PluginHost& host) {
+std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidates, Meter& meter) {
   std::vector<WorkGroup> groups;
   std::map<Hash, std::size_t> group_of;
   std::map<std::pair<std::string, Hash>, std::pair<std::size_t, std::size_t>> work_of;
@@ -57,7 +61,7 @@ std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidat
     if (is_new) groups.push_back({{}, candidate.nodes.size() == 1});
     WorkGroup& group = groups[entry->second];
     work_of[{candidate.plugin, hash}] = {entry->second, group.works.size()};
-    group.works.push_back(make_work(std::move(region), candidate, host));
+    group.works.push_back(make_work(std::move(region), candidate, meter));
     group.works.back().candidates.push_back(static_cast<int>(id));
   }
   return groups;

@@ -12,6 +12,8 @@
 
 namespace inlay {
 
+class Meter;
+
 // Equal regions on one plugin: one measurement serves all of them.
 struct Work {
   Region region;
@@ -34,8 +36,7 @@ struct WorkGroup {
 
 // Groups in the order of their first candidate; works likewise. Views are left out: they cost
 // nothing.
-std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidates,
-                                  PluginHost& host);
+std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidates, Meter& meter);
 
 // A conversion that some placement may need.
 struct ConversionWork {

@@ -182,7 +182,12 @@ Expected expect(const Region& region, const std::string& tolerance, PluginHost& 
   }
   const Lowered lowered = lower_reference(region, host);
   Executor reference(lowered.plan, lowered.weights, host);
-  for (Trial& trial : expected.trials) trial.outputs = reference.run(trial.inputs);
+  for (Trial& trial : expected.trials) {
+    const auto start = std::chrono::steady_clock::now();
+    trial.outputs = reference.run(trial.inputs);
+    expected.reference_time = std::max<std::chrono::duration<double>>(
+        expected.reference_time, std::chrono::steady_clock::now() - start);
+  }
   if (expected.tolerance.kind != ToleranceClass::kAccum) return expected;
 
   if (const std::optional<Majorant> majorant = majorant_of(region)) {

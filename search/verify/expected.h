@@ -6,6 +6,7 @@
 //   expected.tolerance, trial.magnitude(i))
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct Trial {
 struct Expected {
   Tolerance tolerance;
   std::vector<Trial> trials;
+  std::chrono::duration<double> reference_time{0};  // of the slowest trial
 };
 
 // The tolerance that a pattern's text means for this region; see verify.h.

@@ -17,16 +17,13 @@ namespace {
 
 constexpr const char* kReference = "reference";
 
-// Compiling a whole model may take an engine seconds, on a busy machine many; a plugin that has not
-// answered by then hangs.
-constexpr std::chrono::seconds kDeadline{120};
-
 CheckResult run_check(const Region& region, const std::string& plugin, const Expected& expected,
                       const CheckContext& context) {
   const Lowered candidate = lower_region(region, plugin, context.host, EdgeLayout::kDense);
   for (const Trial& trial : expected.trials) {
-    const WorkerResult<std::vector<Tensor>> answer =
-        context.worker.outputs(candidate.plan, candidate.weights, trial.inputs, kDeadline);
+    const WorkerResult<std::vector<Tensor>> answer = context.worker.outputs(
+        candidate.plan, candidate.weights, trial.inputs,
+        patience(region.nodes.size(), expected.reference_time, context.start_patience));
     const auto* results = std::get_if<std::vector<Tensor>>(&answer);
     if (results == nullptr) return {status_of(answer), describe_failure(answer)};
     const std::string found = difference(expected, trial, *results);

@@ -30,6 +30,7 @@
 #include "core/plan/region.h"
 #include "core/run/random_inputs.h"
 #include "search/cost/database.h"
+#include "search/verify/patience.h"
 
 namespace inlay {
 
@@ -58,6 +59,7 @@ struct CheckContext {
   WorkerClient& worker;
   std::uint64_t seed = 1;
   ExpectedCache* cache = nullptr;
+  std::chrono::milliseconds start_patience = kStartPatience;  // see patience.h
 };
 
 struct CheckResult {

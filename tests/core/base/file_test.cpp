@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,11 @@ Code code_of(const auto& action) {
 }
 
 using File = FileTest;
+
+TEST_F(FileTest, RefusesAPipeWithoutWaitingForItsWriter) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(code_of([&] { map_file(folder_ / "pipe"); }), Code::kIo);
+}
 
 TEST_F(File, PartsAreWrittenOneAfterTheOther) {
   const std::string a = "first,";

@@ -130,6 +130,59 @@ TEST_F(PriceTest, SecondRunMeasuresNothing) {
   }
 }
 
+// Such a library must never be loaded into this process.
+TEST_F(PriceTest, LeavesAPluginOutThatCrashesWhenLoaded) {
+  use({"stillborn", "good"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  const Priced priced = price(graph_, candidates, context());
+  const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "stillborn")];
+  EXPECT_FALSE(cost.cost);
+  EXPECT_NE(cost.reason.find("cannot be opened: crashed"), std::string::npos) << cost.reason;
+  EXPECT_TRUE(priced.costs.candidates[candidate_of(candidates, "good")].cost);
+  // Once for all its candidates.
+  EXPECT_EQ(log_.lines.size(), 1u);
+}
+
+TEST_F(PriceTest, LeavesAPluginOutThatEndsTheProcess) {
+  use({"quitter"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  const Priced priced = price(graph_, candidates, context());
+  const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "quitter")];
+  EXPECT_FALSE(cost.cost);
+  EXPECT_EQ(cost.reason, "crashed: exit status 0");
+}
+
+TEST_F(PriceTest, TriesAPluginThatHangsTwiceAndNoMore) {
+  GraphBuilder b("sizes");  // four different regions
+  for (int i = 1; i <= 4; ++i) {
+    b.output(
+        b.node("r" + std::to_string(i), "Relu", {b.input("x" + std::to_string(i), f32({8, i}))}));
+  }
+  const Graph graph = b.build();
+  use({"sleeper"});
+  PriceContext impatient = context();
+  // Enough to load a library of this size on a busy machine.
+  impatient.start_patience = std::chrono::milliseconds(2000);
+  const Candidates candidates = find_candidates(graph, *host_);
+  for (int run = 0; run < 2; ++run) {  // the second has the hangs from the database
+    const int starts = worker_->starts();
+    const Priced priced = price(graph, candidates, impatient);
+    int hung = 0;
+    int left_out = 0;
+    for (std::size_t i = 0; i < candidates.list.size(); ++i) {
+      if (candidates.list[i].plugin != "sleeper") continue;
+      const std::string& reason = priced.costs.candidates[i].reason;
+      hung += reason.starts_with("hung: no answer in ");
+      left_out += reason == "not tried: the plugin hung twice before";
+    }
+    EXPECT_EQ(hung, 2);
+    EXPECT_EQ(left_out, 2);
+    if (run == 1) {
+      EXPECT_EQ(worker_->starts(), starts);
+    }
+  }
+}
+
 TEST_F(PriceTest, LeavesAWrongPluginOutWithTheReason) {
   use({"wrong"});
   const Candidates candidates = find_candidates(graph_, *host_);

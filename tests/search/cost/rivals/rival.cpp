@@ -1,7 +1,10 @@
 // Relu in several ways to go wrong. RIVAL names the plugin; RIVAL_RUN is what run does,
-// RIVAL_COMPILE what compile does first.
+// RIVAL_COMPILE what compile does first, RIVAL_LOAD what happens when the library is loaded.
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 
 #include "core/sdk/plugin.h"
 
@@ -23,6 +26,12 @@ std::unique_ptr<Kernel> compile(const RegionView&, const CompileContext&) {
   RIVAL_COMPILE;
   return std::make_unique<Relu>();
 }
+
+// Runs when the library is loaded.
+[[maybe_unused]] const bool kIsLoaded = [] {
+  RIVAL_LOAD;
+  return true;
+}();
 
 constexpr Pattern kPatterns[] = {
     {.id = "relu", .match = "Relu(X)", .where = "X: f32", .tolerance = "exact"}};
