@@ -44,15 +44,25 @@ class Cli : public ::testing::Test {
     std::string pattern = (fs::temp_directory_path() / "inlay_cli_XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
+    database_ = folder_ / "costs.sqlite";
   }
   void TearDown() override { fs::remove_all(folder_); }
+  static void SetUpTestSuite() {
+    std::string pattern = (fs::temp_directory_path() / "inlay_cli_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    shared_folder_ = pattern;
+  }
+  static void TearDownTestSuite() { fs::remove_all(shared_folder_); }
+
+  // From here on the database is one for all tests that ask for it: only the first of them
+  // measures.
+  void reuse_measurements() { database_ = shared_folder_ / "costs.sqlite"; }
 
   fs::path path(const std::string& name) const { return folder_ / name; }
 
-  // Starts `inlay ARGUMENTS` through the shell, which also redirects; the database is the test's
-  // own.
+  // Starts `inlay ARGUMENTS` through the shell, which also redirects.
   pid_t start(const std::string& arguments) const {
-    const std::string command = "INLAY_DB='" + path("costs.sqlite").string() +
+    const std::string command = "INLAY_DB='" + database_.string() +
                                 "' exec '" INLAY_BINARY_DIR "/bin/inlay' " + arguments + " >'" +
                                 path("out").string() + "' 2>'" + path("err").string() + "'";
     const char* argv[] = {"sh", "-c", command.c_str(), nullptr};
@@ -106,7 +116,9 @@ class Cli : public ::testing::Test {
     return file;
   }
 
+  static inline fs::path shared_folder_;
   fs::path folder_;
+  fs::path database_;  // the test's own, unless it reuses measurements
 };
 
 void expect_one_clear_error(const Outcome& outcome, const std::string& fragment) {
@@ -119,6 +131,7 @@ void expect_one_clear_error(const Outcome& outcome, const std::string& fragment)
 }
 
 TEST_F(Cli, PlacesRunsAndExplainsASmallModel) {
+  reuse_measurements();
   const fs::path model = small_model();
   const Outcome placed = inlay("place " + model.string() + " -o " + path("s.plan").string());
   ASSERT_EQ(placed.status, 0) << placed.err;
@@ -148,6 +161,7 @@ TEST_F(Cli, SecondPlacementMeasuresNothingAndWritesTheSameBytes) {
 }
 
 TEST_F(Cli, WinnerIsNeverShownSlowerThanARacedSingleBackend) {
+  reuse_measurements();
   const Outcome placed =
       inlay("place " + small_model().string() + " -o " + path("s.plan").string() + " --json");
   ASSERT_EQ(placed.status, 0) << placed.err;
@@ -165,6 +179,7 @@ TEST_F(Cli, WinnerIsNeverShownSlowerThanARacedSingleBackend) {
 }
 
 TEST_F(Cli, PinPutsTheNodeOnThePlugin) {
+  reuse_measurements();
   const fs::path model = small_model();
   const Outcome placed = inlay("place " + model.string() + " -o " + path("s.plan").string() +
                                " --pin conv2=reference --json");
@@ -181,6 +196,7 @@ TEST_F(Cli, PinPutsTheNodeOnThePlugin) {
 }
 
 TEST_F(Cli, ExcludedPluginTakesNoStep) {
+  reuse_measurements();
   const Outcome placed = inlay("place " + small_model().string() + " -o " +
                                path("s.plan").string() + " --exclude onednn --json");
   ASSERT_EQ(placed.status, 0) << placed.err;
@@ -188,6 +204,7 @@ TEST_F(Cli, ExcludedPluginTakesNoStep) {
 }
 
 TEST_F(Cli, RunReadsAndWritesNumpyFiles) {
+  reuse_measurements();
   ASSERT_EQ(inlay("place " + small_model().string() + " -o " + path("s.plan").string()).status, 0);
   const Outcome run =
       inlay("run " + path("s.plan").string() + " --seed 3 -o " + path("y.npz").string());
@@ -215,6 +232,7 @@ TEST_F(Cli, DamagedModelIsOneClearError) {
 }
 
 TEST_F(Cli, DamagedPlanOrWeightsAreOneClearError) {
+  reuse_measurements();
   ASSERT_EQ(inlay("place " + small_model().string() + " -o " + path("s.plan").string()).status, 0);
   const std::string plan = slurp(path("s.plan"));
   write_file(path("s.plan"), std::string_view(plan).substr(0, plan.size() / 3));
@@ -229,6 +247,7 @@ TEST_F(Cli, DamagedPlanOrWeightsAreOneClearError) {
 }
 
 TEST_F(Cli, PlanOfAnotherBuildIsRefusedNamingBoth) {
+  reuse_measurements();
   ASSERT_EQ(inlay("place " + small_model().string() + " -o " + path("s.plan").string()).status, 0);
   Json plan = Json::parse(slurp(path("s.plan")));
   plan["plugins"][0]["build_id"] = "0123456789abcdef";
