@@ -251,6 +251,7 @@ TEST_F(Cli, PlanOfAnotherBuildIsRefusedNamingBoth) {
   ASSERT_EQ(inlay("place " + small_model().string() + " -o " + path("s.plan").string()).status, 0);
   Json plan = Json::parse(slurp(path("s.plan")));
   plan["plugins"][0]["build_id"] = "0123456789abcdef";
+  plan.erase("content_hash");  // else the plan is refused because it was changed
   write_file(path("s.plan"), plan.dump(1));
   expect_one_clear_error(inlay("run " + path("s.plan").string()), "0123456789abcdef");
 }
