@@ -31,6 +31,7 @@ void add_import(CLI::App& app, Common& common);
 void add_place(CLI::App& app, Common& common);
 void add_run(CLI::App& app, Common& common);
 void add_explain(CLI::App& app, Common& common);
+void add_bundle(CLI::App& app, Common& common);
 void add_db(CLI::App& app, Common& common);
 
 // Flags that several subcommands take.

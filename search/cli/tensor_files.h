@@ -1,30 +1,15 @@
-// Tensors in files: NumPy's .npy and .npz, and ONNX's .pb (one TensorProto).
+// Tensors in files of any kind that a user may have: NumPy's (numpy_files.h) and ONNX's .pb (one
+// TensorProto).
 //
 //   const std::map<std::string, Tensor> inputs = read_tensors("inputs.npz");      // by array name
-//   write_npz("out.npz", {{"y", tensor}});
-//
-// Source: NumPy's format note,
-// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
-#include <filesystem>
-#include <map>
-#include <string>
-#include <vector>
-
-#include "core/base/tensor.h"
+#include "search/cli/numpy_files.h"
 
 namespace inlay::cli {
 
 // .npy and .pb give one tensor, .npz one per member.
-// throws  Error{kNotFound, kIo}; Error{kUnsupported} for another ending, Fortran order or an
-//         element type without a DType; Error{kCorrupt} where header and size do not agree
+// throws  what read_npy and read_npz do; Error{kUnsupported} for another ending
 std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path);
-
-Tensor read_npy(const std::filesystem::path& path);
-
-// Written whole or not at all. bf16, which NumPy lacks, is written as u16.
-void write_npy(const std::filesystem::path& path, const Tensor& tensor);
-void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors);
 
 }  // namespace inlay::cli
