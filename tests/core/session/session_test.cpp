@@ -118,8 +118,8 @@ TEST_F(SessionTest, RunsNamedTensors) {
   EXPECT_EQ(outputs.at("z").as<float>()[255], 108);
 }
 
-// IsAligned fails on a copy made for misaligned memory only, so the pointers are compared instead:
-// a plan of one step whose plugin copies would hide a copy by the session.
+// A run that fails after its first step: what that step wrote can only be in the caller's memory
+// if it was written there at once.
 TEST_F(SessionTest, WritesIntoTheCallersMemoryWhileRunning) {
   PlanBuilder builder(runtime_.plugin_host());
   const int x = builder.input("x", {2});
@@ -133,7 +133,6 @@ TEST_F(SessionTest, WritesIntoTheCallersMemoryWhileRunning) {
   std::vector<float> out(2);
   expect_error(error_of([&] { session.run({{"x", in}}, {{"y", mid}, {"z", out}}); }),
                Code::kPluginFailed, "the fan stopped");
-  // The first step's result is there although the run failed: it was written in place.
   EXPECT_EQ(mid, (std::vector<float>{2, 3}));
 }
 
