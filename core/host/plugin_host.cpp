@@ -66,6 +66,8 @@ std::optional<std::string> unsuitable(const Manifest& manifest) {
   return std::nullopt;
 }
 
+constexpr const char* kExcluded = "excluded by the user";
+
 // Reads all that is known without loading. `path` is canonical.
 PluginRecord read_record(const fs::path& path) {
   PluginRecord record;
@@ -199,7 +201,7 @@ void PluginHost::State::add(const fs::path& file, std::set<std::pair<dev_t, ino_
     });
     if (!record.refused &&
         std::any_of(options.exclude.begin(), options.exclude.end(), is_excluded)) {
-      record.refused = "excluded by the user";
+      record.refused = kExcluded;
     }
     if (!record.refused && same != records.end()) {
       record.refused = fmt::format("shadowed by {}", same->path.string());
@@ -207,7 +209,9 @@ void PluginHost::State::add(const fs::path& file, std::set<std::pair<dev_t, ino_
     records.push_back(std::move(record));
   }
   const PluginRecord& record = records.back();
-  if (record.refused) {
+  if (record.refused == kExcluded) {
+    log.debug("plugin excluded", {{"plugin", record.manifest.name}});  // nothing to warn of
+  } else if (record.refused) {
     log.warn("plugin refused", {{"path", record.path.string()}, {"reason", *record.refused}});
   } else {
     log.debug("plugin found", {{"plugin", record.manifest.name}, {"path", record.path.string()}});

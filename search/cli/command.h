@@ -43,6 +43,9 @@ void add_database_flag(CLI::App& command, Common& common);  // --db
 // throws  Error{kInvalidArgument} naming the flag, expected and found
 std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts);
 
+// For options that take a finite number above zero: "" or what was expected and found.
+std::string check_positive(const std::string& text);
+
 // "conv1=onednn" pairs; the last '=' splits.
 std::map<std::string, std::string> parse_pairs(const std::string& flag,
                                                const std::vector<std::string>& texts);

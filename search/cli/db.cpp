@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "search/cli/command.h"
+#include "search/cli/printable.h"
 #include "search/cost/database.h"
 #include "search/report/table.h"
 
@@ -27,7 +28,7 @@ int show_stats(const Common& common) {
                                 {"status", measurement_status_name(g.status)},
                                 {"rows", g.rows}});
     }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
     return 0;
   }
   fmt::print("{}: {} rows, {}\n", database.path().string(), stats.rows,

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "core/run/worker_client.h"
 #include "search/cli/command.h"
+#include "search/cli/printable.h"
 #include "search/cli/session.h"
 #include "search/report/table.h"
 
@@ -16,12 +19,21 @@ struct DeviceRow {
   std::string plugin, device, space, fingerprint, problem;
 };
 
+// Opened in the worker first: a plugin that crashes there is a row with a problem.
 std::vector<DeviceRow> list_devices(Session& session) {
+  constexpr std::chrono::seconds kPatience{20};
+  WorkerClient worker({.search_path = session.host_options.search_path,
+                       .exclude = session.host_options.exclude,
+                       .threads = session.pool.threads()});
   std::vector<DeviceRow> rows;
   for (const PluginRecord& record : session.host.plugins()) {
     if (record.refused) continue;
     DeviceRow row{.plugin = record.manifest.name};
     try {
+      const WorkerResult<Opened> opened = worker.open(row.plugin, kPatience);
+      if (!std::holds_alternative<Opened>(opened)) {
+        throw Error(Code::kPluginFailed, describe_failure(opened));
+      }
       const std::shared_ptr<Device> device = session.host.open_device(row.plugin);
       row.device = device->name();
       row.space = device->space();
@@ -47,7 +59,7 @@ int show_devices(const Common& common) {
       if (!r.problem.empty()) row["problem"] = r.problem;
       json.push_back(std::move(row));
     }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
     return 0;
   }
   Table table({{"plugin"}, {"device"}, {"memory space"}, {"fingerprint"}});
@@ -89,7 +101,7 @@ int show_plugins(const Common& common, bool with_patterns) {
   if (common.json) {
     Json json = Json::array();
     for (const PluginRecord& record : session.host.plugins()) json.push_back(plugin_json(record));
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
     return 0;
   }
   Table table(

@@ -4,6 +4,7 @@
 #include "core/plan/plan_text.h"
 #include "search/cli/command.h"
 #include "search/cli/files.h"
+#include "search/cli/printable.h"
 #include "search/report/report.h"
 
 namespace inlay::cli {
@@ -42,7 +43,7 @@ int explain(const Common& common, const ExplainFlags& flags) {
   const Plan plan = parse_plan(read_text(files.plan), files.plan.string());
   const Report report = open_report(files, plan);
   if (common.json) {
-    fmt::print("{}\n", (flags.nodes.empty() ? report : only_nodes(report, flags.nodes)).dump(2));
+    fmt::print("{}\n", json_text(flags.nodes.empty() ? report : only_nodes(report, flags.nodes)));
     return 0;
   }
   if (flags.nodes.empty()) fmt::print("{}", render_summary(report));
@@ -60,7 +61,8 @@ void add_explain(CLI::App& app, Common& common) {
   command
       ->add_option("--node", flags->nodes,
                    "Which plugins could run this node, at what cost, and why not the others")
-      ->type_name("NODE");
+      ->type_name("NODE")
+      ->allow_extra_args(false);
   command->add_flag("--steps", flags->steps, "List the plan's steps");
   add_json_flag(*command, common);
   command->callback(

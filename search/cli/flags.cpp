@@ -45,8 +45,11 @@ std::pair<std::string, std::string> split(const std::string& flag, const std::st
 
 void add_plugin_flags(CLI::App& command, Common& common) {
   command.add_option("--with", common.with, "Plugin file or folder of plugins, searched first")
-      ->type_name("PATH");
-  command.add_option("--exclude", common.exclude, "Leave this plugin out")->type_name("PLUGIN");
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+  command.add_option("--exclude", common.exclude, "Leave this plugin out")
+      ->type_name("PLUGIN")
+      ->allow_extra_args(false);
   command.add_option("--threads", common.threads, "Most threads to use (default: all there are)")
       ->check(CLI::Range(1, kMaxThreads));
 }
@@ -71,6 +74,15 @@ std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts)
     }
   }
   return shapes;
+}
+
+std::string check_positive(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, status] = std::from_chars(text.data(), end, number);
+  constexpr double kMost = 1e9;  // of whatever it counts, nobody means more
+  if (status == std::errc() && next == end && number > 0 && number <= kMost) return "";
+  return fmt::format("expected a number above 0 and up to {:g}, found '{}'", kMost, text);
 }
 
 std::map<std::string, std::string> parse_pairs(const std::string& flag,

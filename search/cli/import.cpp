@@ -6,6 +6,7 @@
 
 #include "graphs/zoo/zoo.h"
 #include "search/cli/command.h"
+#include "search/cli/printable.h"
 #include "search/cli/session.h"
 #include "search/report/table.h"
 
@@ -49,7 +50,7 @@ void print_json(const Imported& imported) {
     json["changes"].push_back(
         {{"kind", r.kind}, {"nodes", r.nodes}, {"changes_rounding", r.changes_rounding}});
   }
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", json_text(json));
 }
 
 void print_summary(const Imported& imported, const ImportFlags& flags) {
@@ -101,7 +102,8 @@ void add_import(CLI::App& app, Common& common) {
   auto flags = std::make_shared<ImportFlags>();
   command->add_option("model", flags->model, "ONNX file")->required()->type_name("FILE");
   command->add_option("--shape", flags->shapes, "Shape of an input: NAME=1x3x48x192")
-      ->type_name("NAME=DIMS");
+      ->type_name("NAME=DIMS")
+      ->allow_extra_args(false);
   command->add_flag("--show-changes", flags->show_changes,
                     "List every rewrite and the nodes it touched");
   command->add_flag("--show-graph", flags->show_graph,

@@ -1,17 +1,20 @@
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 
 #include "core/base/file.h"
 #include "core/plan/plan_text.h"
-#include "core/run/worker_client.h"
 #include "search/cli/command.h"
 #include "search/cli/files.h"
+#include "search/cli/printable.h"
 #include "search/cli/progress.h"
 #include "search/cli/session.h"
-#include "search/cost/database.h"
-#include "search/place.h"
 #include "search/report/report.h"
+#include "search/session/place_model.h"
 
 namespace inlay::cli {
 namespace {
@@ -43,12 +46,16 @@ void check_writable(const PlanFiles& files) {
     throw Error(Code::kInvalidArgument,
                 fmt::format("--output {}: expected a file, found a folder", files.plan.string()));
   }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw Error(Code::kIo, fmt::format("--output {}: folder '{}' cannot be written to: {}",
+                                       files.plan.string(), folder.string(), std::strerror(errno)));
+  }
 }
 
 // The plan goes last: where it stands, its weights and report stand too.
 void write_all(const PlanFiles& files, const Placed& placed, const Report& report) {
   write_weights(files.weights, placed.lowered.plan.constants, placed.lowered.weights);
-  write_file(files.report, report.dump(1) + "\n");
+  write_file(files.report, json_text(report) + "\n");
   write_file(files.plan, to_text(placed.lowered.plan));
 }
 
@@ -60,37 +67,27 @@ int run_place(const Common& common, const PlaceFlags& flags) {
   watch_interrupts();
 
   Session session(common);
-  const Imported imported = import_model(flags.model, parse_shapes(flags.shapes), session);
-  CostDatabase database(common.database.empty() ? default_database_path()
-                                                : std::filesystem::path(common.database));
-  WorkerClient worker({.search_path = session.host_options.search_path,
-                       .exclude = session.host_options.exclude,
-                       .threads = session.pool.threads()});
   ProgressLine progress;
-  const PriceContext context{
-      .host = session.host,
-      .database = database,
-      .worker = worker,
-      .log = *session.log,
-      .progress = [&](int done, int total,
-                      const std::string& what) { progress.update(done, total, what); },
-      .budget = std::chrono::milliseconds(static_cast<std::int64_t>(flags.budget_s * 1e3)),
-      .cancelled = &interrupted(),
-      .seed = flags.seed};
-  PlaceOptions options;
+  ModelOptions options;
+  options.shapes = parse_shapes(flags.shapes);
   options.strategy = flags.strategy;
-  options.filter.exclude = common.exclude;
-  options.filter.pins = parse_pairs("--pin", flags.pins);
-  options.limits.cancelled = &interrupted();
-
-  const Placed placed = place(imported.graph, context, options);
+  options.pins = parse_pairs("--pin", flags.pins);
+  options.budget = std::chrono::milliseconds(static_cast<std::int64_t>(flags.budget_s * 1e3));
+  options.seed = flags.seed;
+  options.database = common.database;
+  options.progress = [&](int done, int total, const std::string& what) {
+    progress.update(done, total, what);
+  };
+  options.cancelled = &interrupted();
+  const auto [imported, placed] =
+      place_model(flags.model, options, session.host, session.host_options, *session.log);
   progress.clear();
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   const Report report =
       make_report(imported.graph, placed, {.threads = session.pool.threads(), .seconds = seconds});
   write_all(files, placed, report);
   if (common.json) {
-    fmt::print("{}\n", report.dump(2));
+    fmt::print("{}\n", json_text(report));
   } else {
     fmt::print("{}\n{}: plan of {} steps\n", render_summary(report), files.plan.string(),
                placed.lowered.plan.steps.size());
@@ -110,16 +107,18 @@ void add_place(CLI::App& app, Common& common) {
                    "Plan to write (default: the model's name with .plan)")
       ->type_name("PLAN");
   command->add_option("--shape", flags->shapes, "Shape of an input: NAME=1x3x48x192")
-      ->type_name("NAME=DIMS");
+      ->type_name("NAME=DIMS")
+      ->allow_extra_args(false);
   command
       ->add_option("--strategy", flags->strategy,
                    "single: the best one backend; dynamic: the best mix")
       ->check(CLI::IsMember(strategy_names()));
   command->add_option("--pin", flags->pins, "Run this node on this plugin")
-      ->type_name("NODE=PLUGIN");
+      ->type_name("NODE=PLUGIN")
+      ->allow_extra_args(false);
   command
       ->add_option("--budget", flags->budget_s, "Seconds to spend on measuring (default: no limit)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(check_positive, "NUMBER > 0"));
   command->add_option("--seed", flags->seed, "Seed of the inputs used to measure and check");
   add_plugin_flags(*command, common);
   add_database_flag(*command, common);

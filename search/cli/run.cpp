@@ -11,6 +11,7 @@
 #include "core/run/random_inputs.h"
 #include "search/cli/command.h"
 #include "search/cli/files.h"
+#include "search/cli/printable.h"
 #include "search/cli/session.h"
 #include "search/cli/tensor_files.h"
 #include "search/lower/lower.h"
@@ -220,6 +221,7 @@ int run_plan(const Common& common, const RunFlags& flags) {
   Common with_threads = common;
   if (with_threads.threads == 0) with_threads.threads = plan.threads;
   Session session(with_threads);
+  if (!flags.check_against.empty()) session.host.open_device(flags.check_against);  // is it there?
   const Weights weights = open_weights(files.weights, plan.constants);
   const std::vector<Tensor> inputs = make_inputs(plan, flags);
 
@@ -255,7 +257,7 @@ int run_plan(const Common& common, const RunFlags& flags) {
   if (flags.profile) json["profile"] = profile_json(executor);
 
   if (common.json) {
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
   } else {
     fmt::print("{}: {} threads, median {} of {} runs, best {}\n", plan.model,
                session.pool.threads(), format_ns(timing.median()), flags.repeat,
@@ -285,7 +287,8 @@ void add_run(CLI::App& app, Common& common) {
       ->add_option(
           "-i,--input", flags->inputs,
           "Inputs: FILE.npz, or FILE.npy or FILE.pb in order, or NAME=FILE (default: random)")
-      ->type_name("[NAME=]FILE");
+      ->type_name("[NAME=]FILE")
+      ->allow_extra_args(false);
   command
       ->add_option("-o,--output", flags->output, "Write the outputs: FILE.npz, or FILE.npy for one")
       ->type_name("FILE");
@@ -299,7 +302,7 @@ void add_run(CLI::App& app, Common& common) {
   command
       ->add_option("--tolerance", flags->tolerance,
                    "Largest difference, relative to each output's maximum")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(check_positive, "NUMBER > 0"));
   command->add_flag("--profile", flags->profile, "Time of each step");
   add_plugin_flags(*command, common);
   add_json_flag(*command, common);

@@ -3,9 +3,13 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <csignal>
+#include <unistd.h>
 
-#include "core/host/evaluate.h"
+#include <csignal>
+#include <string_view>
+
+#include "search/cli/printable.h"
+#include "search/session/place_model.h"
 
 namespace inlay::cli {
 namespace {
@@ -20,7 +24,7 @@ class SpdLog : public Log {
   void write(LogLevel level, std::string_view event, const std::vector<LogField>& fields) override {
     std::string line(event);
     for (const auto& [key, value] : fields) line += fmt::format(" {}={}", key, value);
-    logger_->log(to_spdlog(level), line);
+    logger_->log(to_spdlog(level), printable(line));
   }
 
  private:
@@ -56,6 +60,9 @@ int thread_count(const Common& common) {
   return common.threads > 0 ? common.threads : available_threads();
 }
 
+// After a signal, work that does not look at the flag, as a long run of the reference, is cut off.
+constexpr unsigned kGraceSeconds = 2;
+
 // A signal handler may touch only this.
 std::atomic<bool> interrupt_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
@@ -74,17 +81,22 @@ Session::Session(const Common& common)
 
 Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes,
                       Session& session) {
-  ImportOptions options;
-  options.shapes = shapes;
-  const std::shared_ptr<Device> reference = session.host.open_device("reference");
-  options.evaluate = [reference](const Region& region) { return evaluate(region, {}, *reference); };
-  return import_onnx(path, options);
+  return ::inlay::import_model(path, shapes, session.host);
 }
 
 const std::atomic<bool>& interrupted() { return interrupt_flag; }
 
 void watch_interrupts() {
-  const auto handler = [](int) { interrupt_flag = true; };
+  const auto handler = [](int) {
+    interrupt_flag = true;
+    ::alarm(kGraceSeconds);
+  };
+  const auto end = [](int) {
+    constexpr std::string_view kLine = "inlay: error: interrupted\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+    ::_exit(kExitInterrupted);
+  };
+  std::signal(SIGALRM, end);
   std::signal(SIGINT, handler);
   std::signal(SIGTERM, handler);
 }

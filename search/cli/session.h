@@ -33,6 +33,9 @@ struct Session {
 Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes,
                       Session& session);
 
+// The exit status of a program that a signal ended, as shells give it for SIGINT.
+inline constexpr int kExitInterrupted = 130;
+
 // Set by SIGINT and SIGTERM once watch_interrupts() was called; long work looks at it between
 // measurements.
 const std::atomic<bool>& interrupted();

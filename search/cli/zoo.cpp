@@ -5,6 +5,7 @@
 #include "graphs/onnx/export.h"
 #include "graphs/zoo/zoo.h"
 #include "search/cli/command.h"
+#include "search/cli/printable.h"
 #include "search/report/table.h"
 
 namespace inlay::cli {
@@ -26,7 +27,7 @@ int list_models(const Common& common) {
                       {"parameters", m.parameters},
                       {"flops", m.flops}});
     }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
     return 0;
   }
   Table table(
@@ -48,7 +49,7 @@ int export_model(const Common& common, const ExportFlags& flags) {
                                     {"parameters", count_parameters(graph)},
                                     {"flops", count_flops(graph)}};
   if (common.json) {
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json));
   } else {
     fmt::print("{}: {} nodes, {:.2f} M parameters, {:.2f} GFLOPs\n", flags.output,
                graph.node_count(), static_cast<double>(count_parameters(graph)) / 1e6,

@@ -268,8 +268,50 @@ TEST_F(Cli, UnwritableOutputIsRefusedBeforeTheWork) {
       "no/such/folder");
 }
 
+TEST_F(Cli, NamesWithControlCharactersStayOnOneLineAndOffTheTerminal) {
+  GraphBuilder b("odd");
+  const ValueId x = b.input("in\n\x1b[2Jput", {DType::kF32, {2}});
+  b.output(b.node("odd\r\n\x07node", "Relu", {x}));
+  export_onnx(b.build(), path("odd.onnx"));
+  const Outcome outcome =
+      inlay("place " + path("odd.onnx").string() + " --pin nosuch=reference --shape nosuch=1");
+  expect_one_clear_error(outcome, "in; \\x1b[2Jput");
+  EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos);
+}
+
+TEST_F(Cli, NamesThatAreNotUtf8DoNotBreakJson) {
+  GraphBuilder b("latin");
+  b.output(b.node("caf\xe9", "Relu", {b.input("x", {DType::kF32, {2}})}));
+  export_onnx(b.build(), path("latin.onnx"));
+  for (const char* command : {"import ", "place "}) {
+    const Outcome outcome = inlay(command + path("latin.onnx").string() + " --json");
+    EXPECT_EQ(outcome.status, 0) << command << outcome.err;
+    EXPECT_FALSE(Json::parse(outcome.out, nullptr, false).is_discarded()) << command;
+  }
+}
+
+TEST_F(Cli, FullStandardOutputIsAnError) {
+  fs::create_symlink("/dev/full", path("out"));
+  const pid_t pid = start("plugins");
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  fs::remove(path("out"));
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+  EXPECT_NE(slurp(path("err")).find("inlay: error: standard output"), std::string::npos);
+}
+
+TEST_F(Cli, FlagsThatRepeatLeaveTheModelAlone) {
+  write_file(path("text.onnx"), "this is not a model");
+  for (const char* flag : {"--exclude openblas ", "--pin a=reference ", "--shape x=1 "}) {
+    expect_one_clear_error(inlay(std::string("place ") + flag + path("text.onnx").string()),
+                           "text.onnx");
+  }
+}
+
 TEST_F(Cli, MisusedFlagsExitWithUsage) {
   EXPECT_EQ(inlay("").status, 2);
+  expect_one_clear_error(inlay("place x.onnx --budget nan"), "--budget");
+  expect_one_clear_error(inlay("run x.plan --tolerance nan"), "--tolerance");
   EXPECT_EQ(inlay("place").status, 2);
   EXPECT_EQ(inlay("place x.onnx --strategy magic").status, 2);
   EXPECT_EQ(inlay("place x.onnx --threads 0").status, 2);
