@@ -189,7 +189,8 @@ class DownsetSearch {
     const auto words_a = current.words(a);
     const auto words_b = current.words(b);
     const std::size_t structure = FrontierSteps::structure_words(words_a);
-    // Guards against two structures of one hash; equal structures have the same live values.
+    // Guards against two structures of one hash. Equal structures need not have equally many live
+    // values: a value that only placed nodes read is live where those were placed one by one.
     if (words_a.size() != words_b.size() ||
         !std::ranges::equal(words_a.first(structure), words_b.first(structure))) {
       return false;

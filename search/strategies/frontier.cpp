@@ -223,6 +223,9 @@ double FrontierSteps::distance(int base, std::span<const std::uint64_t> from,
     if (from[i] == to[i]) continue;
     const LiveValue a = unpack(from[i]);
     const LiveValue b = unpack(to[i]);
+    // Live in one state only: its readers are placed above `base`, in the other one together with
+    // what makes it.
+    if (a.value != b.value) return kInfinite;
     std::uint32_t wanted = value(a.value).demand_at(base);
     for (std::size_t w = 1 + cover_words; w < structure; ++w) {
       for (const LayoutPort& port : option(static_cast<int>(from[w])).inputs) {

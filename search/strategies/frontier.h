@@ -49,7 +49,7 @@ class FrontierSteps {
   static std::size_t structure_words(std::span<const std::uint64_t> words);
 
   // The most it can cost to bring the live values of `from` to where those of `to` are; both of the
-  // same structure.
+  // same structure and length. Infinite if they are not the same values.
   double distance(int base, std::span<const std::uint64_t> from,
                   std::span<const std::uint64_t> to) const;
 
