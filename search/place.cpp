@@ -48,9 +48,21 @@ std::vector<SearchResult> search_singles(const Graph& graph, const Candidates& c
   return results;
 }
 
+// What a plan does wrong when it runs alone; "" if it runs.
+std::string find_fault(const Lowered& plan, const PriceContext& context) {
+  try {
+    race(plan, plan, context);
+    return {};
+  } catch (const Error& error) {  // the trial run of a candidate
+    if (error.code() != Code::kPluginFailed) throw;
+    return error.what();
+  }
+}
+
 // Every contender meets the leader in a paired race; the leader changes only where the race shows,
 // beyond its interval, that the challenger is faster. So the winner is not slower than any raced
-// backend beyond the noise.
+// backend beyond the noise. A plan whose steps ran one by one may still crash or hang as a whole:
+// then it is out, with its reason.
 std::size_t race_contenders(std::vector<Contender>& contenders, const std::vector<Lowered>& lowered,
                             const PriceContext& context, std::vector<Heat>& heats) {
   double best_ns = contenders.front().result.predicted_ns;
@@ -68,7 +80,21 @@ std::size_t race_contenders(std::vector<Contender>& contenders, const std::vecto
       challenger.why_not_raced = fmt::format("the same plan as {}", contenders[leader].name);
       continue;
     }
-    const RaceResult result = race(lowered[leader], lowered[i], context);
+    RaceResult result;
+    try {
+      result = race(lowered[leader], lowered[i], context);
+    } catch (const Error& error) {
+      if (error.code() != Code::kPluginFailed) throw;
+      challenger.why_not_raced = find_fault(lowered[i], context);
+      if (!challenger.why_not_raced.empty()) continue;
+      contenders[leader].why_not_raced = find_fault(lowered[leader], context);
+      if (contenders[leader].why_not_raced.empty()) {
+        challenger.why_not_raced = error.what();  // only the two together
+      } else {
+        leader = i;
+      }
+      continue;
+    }
     contenders[leader].measured = result.first;
     challenger.measured = result.second;
     heats.push_back({leader, i, result});

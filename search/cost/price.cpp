@@ -112,12 +112,15 @@ class Pricer {
   }
 
  private:
-  // One way to run each node first of all, so that a small budget still gives a plan.
+  // Whether the budget may leave it out.
+  enum class Need { kOptional, kRequired };
+
+  // One way to run each node first of all, whatever the budget, so that there is always a plan.
   void cover_nodes() {
     for (WorkGroup& group : groups_) {
       if (!group.is_single_node) continue;
       for (Work* work : form_.order(group)) {
-        price_work(*work, kInfinity);
+        price_work(*work, kInfinity, Need::kRequired);
         if (work->result.cost) break;
       }
     }
@@ -125,12 +128,12 @@ class Pricer {
 
   void price_group(WorkGroup& group) {
     for (Work* work : form_.order(group)) {
-      if (!work->is_done) price_work(*work, best_of(group));
+      if (!work->is_done) price_work(*work, best_of(group), Need::kOptional);
     }
     form_.learn(group);
   }
 
-  void price_work(Work& work, double best_ns) {
+  void price_work(Work& work, double best_ns, Need need) {
     meter_.check_cancelled();
     meter_.report(fmt::format("{} on {}", summary(work.region), work.plugin));
     work.is_done = true;
@@ -144,7 +147,7 @@ class Pricer {
       work.result.reason = kHangsReason;
       return;
     }
-    if (meter_.is_budget_spent()) {
+    if (need == Need::kOptional && meter_.is_budget_spent()) {
       work.result.reason = kBudgetReason;
       return;
     }
