@@ -1,5 +1,5 @@
-// Feeds a Hasher with what a tensor, its type or an operator's attributes are: floats by their bits,
-// each part with its kind and length, so that different contents never feed the same bytes.
+// Feeds a Hasher with what a tensor, its type or an operator's attributes are: floats by their
+// bits, each part with its kind and length, so that different contents never feed the same bytes.
 #pragma once
 
 #include "core/base/attribute.h"

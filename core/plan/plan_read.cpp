@@ -313,8 +313,9 @@ Json parse_json(std::string_view text, const std::string& source) {
   try {
     return Json::parse(text, check);
   } catch (const Json::parse_error& e) {  // its own text quotes the input, at any length
-    throw Error(Code::kCorrupt,
-                fmt::format("{}: expected a plan, found what is not JSON at byte {}", source, e.byte));
+    throw Error(
+        Code::kCorrupt,
+        fmt::format("{}: expected a plan, found what is not JSON at byte {}", source, e.byte));
   } catch (const Json::exception& e) {
     throw Error(Code::kCorrupt, fmt::format("{}: not JSON: {}", source, e.what()));
   }
@@ -339,10 +340,10 @@ Plan parse_plan(std::string_view text, const std::string& source) {
   if (!json.is_object() || !json.contains("format") || json["format"] != kPlanFormat) {
     refuse(source, "format", fmt::format("expected \"{}\"", kPlanFormat));
   }
-  root.expect_keys({"format", "model", "model_hash", "threads", "arena_bytes",
-                    "arena_lower_bound_bytes", "inputs", "outputs", "plugins", "constants",
-                    "values", "steps", "regions"},
-                   {"content_hash"});
+  root.expect_keys(
+      {"format", "model", "model_hash", "threads", "arena_bytes", "arena_lower_bound_bytes",
+       "inputs", "outputs", "plugins", "constants", "values", "steps", "regions"},
+      {"content_hash"});
   constexpr int kMaxThreads = 4096;
   Plan plan;
   plan.model = root.at("model").text();

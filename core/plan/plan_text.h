@@ -16,9 +16,9 @@ std::string to_text(const Plan& plan);
 
 // Checks everything that running relies on: index ranges, shapes, layouts, storage, offsets inside
 // the arena, step order (a value is written before it is read, once), so that a damaged plan is
-// refused here and cannot crash the executor. A plan changed since it was written (key content_hash)
-// is refused too; one written by hand has no such key. throws  Error{kCorrupt} "m.plan: steps[3].inputs[0]:
-// expected a value index below 12, found 99"
+// refused here and cannot crash the executor. A plan changed since it was written (key
+// content_hash) is refused too; one written by hand has no such key.
+// throws  Error{kCorrupt} "m.plan: steps[3].inputs[0]: expected a value index below 12, found 99"
 Plan parse_plan(std::string_view text, const std::string& source);
 
 }  // namespace inlay

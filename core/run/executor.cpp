@@ -104,7 +104,7 @@ struct Executor::State {
   ParallelFor parallel_for;
   std::vector<std::shared_ptr<Device>> devices;
   std::shared_ptr<const Programs> programs;  // one for all twins
-  std::vector<Tensor> constants;             // as Plan::constants; empty where no value is made of it
+  std::vector<Tensor> constants;  // as Plan::constants; empty where no value is made of it
   Memory arena;
   Memory workspace;
   std::uint64_t memory_bytes = 0;
@@ -163,8 +163,8 @@ void Executor::State::point_values() {
         break;
       case Storage::kConstant:
         // Only ever bound as an input, which no plugin writes.
-        pointers[v] = const_cast<std::byte*>(
-            constants[static_cast<std::size_t>(value.constant)].data());
+        pointers[v] =
+            const_cast<std::byte*>(constants[static_cast<std::size_t>(value.constant)].data());
         break;
       case Storage::kView:
         pointers[v] = pointers[static_cast<std::size_t>(value.view_of)];
@@ -302,8 +302,8 @@ Executor::Executor(const Plan& plan, const Weights& weights, PluginHost& host)
   // Packing constants may be parallel work as well.
   run_in_pool(state.parallel_for, [&] {
     const int threads = std::min(plan.threads, host.threads());
-    state.programs = std::make_shared<const Programs>(
-        compile_programs(plan, weights, state.devices, threads));
+    state.programs =
+        std::make_shared<const Programs>(compile_programs(plan, weights, state.devices, threads));
   });
   state.keep_constants(weights);
   state.prepare();

@@ -22,18 +22,30 @@ using inlay::Error;
 
 inlay_code code_of(Code code) {
   switch (code) {
-    case Code::kInvalidArgument: return INLAY_CODE_INVALID_ARGUMENT;
-    case Code::kNotFound: return INLAY_CODE_NOT_FOUND;
-    case Code::kIo: return INLAY_CODE_IO;
-    case Code::kCorrupt: return INLAY_CODE_CORRUPT;
-    case Code::kShapeMismatch: return INLAY_CODE_SHAPE_MISMATCH;
-    case Code::kUnsupported: return INLAY_CODE_UNSUPPORTED;
-    case Code::kPluginFailed: return INLAY_CODE_PLUGIN_FAILED;
-    case Code::kNoMemory: return INLAY_CODE_NO_MEMORY;
-    case Code::kStale: return INLAY_CODE_STALE;
-    case Code::kBusy: return INLAY_CODE_BUSY;
-    case Code::kCancelled: return INLAY_CODE_CANCELLED;
-    case Code::kInternal: break;
+    case Code::kInvalidArgument:
+      return INLAY_CODE_INVALID_ARGUMENT;
+    case Code::kNotFound:
+      return INLAY_CODE_NOT_FOUND;
+    case Code::kIo:
+      return INLAY_CODE_IO;
+    case Code::kCorrupt:
+      return INLAY_CODE_CORRUPT;
+    case Code::kShapeMismatch:
+      return INLAY_CODE_SHAPE_MISMATCH;
+    case Code::kUnsupported:
+      return INLAY_CODE_UNSUPPORTED;
+    case Code::kPluginFailed:
+      return INLAY_CODE_PLUGIN_FAILED;
+    case Code::kNoMemory:
+      return INLAY_CODE_NO_MEMORY;
+    case Code::kStale:
+      return INLAY_CODE_STALE;
+    case Code::kBusy:
+      return INLAY_CODE_BUSY;
+    case Code::kCancelled:
+      return INLAY_CODE_CANCELLED;
+    case Code::kInternal:
+      break;
   }
   return INLAY_CODE_INTERNAL;
 }
@@ -82,7 +94,8 @@ void require_size(const Struct* object, std::size_t first_bytes, const char* wha
   }
 }
 
-// Fields that later versions add are read only where struct_size covers them; so far there are none.
+// Fields that later versions add are read only where struct_size covers them; so far there are
+// none.
 constexpr std::size_t kRuntimeOptionsBytes = sizeof(inlay_runtime_options);
 constexpr std::size_t kSessionOptionsBytes = sizeof(inlay_session_options);
 constexpr std::size_t kTensorInfoBytes = sizeof(inlay_tensor_info);

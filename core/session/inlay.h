@@ -14,8 +14,8 @@
  *               the end only, and the library touches no field that struct_size does not cover. One
  *               too small for the first version is INLAY_CODE_INVALID_ARGUMENT. Arrays of structs
  *               are arrays of pointers, so that growth does not move elements.
- *   Errors      Functions return an inlay_code; the text goes into the caller's inlay_failure, which
- *               may be null. Outputs are untouched unless the code is INLAY_CODE_OK.
+ *   Errors      Functions return an inlay_code; the text goes into the caller's inlay_failure,
+ *               which may be null. Outputs are untouched unless the code is INLAY_CODE_OK.
  *   Lifetimes   Whoever creates destroys; destroying null does nothing. A session keeps what it
  *               needs of its runtime, so that either may go first. Strings and dims that come out
  *               live as long as the session.
@@ -80,9 +80,9 @@ typedef struct inlay_session inlay_session;
 
 typedef struct inlay_runtime_options {
   uint32_t struct_size;
-  int32_t threads;      /* the most that all runs use together; 0: all this process may use */
-  const char* plugins;  /* folders or files, colon-separated; null: INLAY_PLUGIN_PATH, else the
-                         * ones near the program or libinlay.so */
+  int32_t threads;     /* the most that all runs use together; 0: all this process may use */
+  const char* plugins; /* folders or files, colon-separated; null: INLAY_PLUGIN_PATH, else the
+                        * ones near the program or libinlay.so */
 } inlay_runtime_options;
 
 typedef struct inlay_session_options {

@@ -74,9 +74,8 @@ void put_in_order(std::span<const Memory> given, const std::vector<TensorInfo>& 
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const int found = find_memory(given, wanted[i].name);
     if (found < 0) {
-      throw Error(Code::kInvalidArgument,
-                  fmt::format("{} '{}' is missing; the model has{}", what, wanted[i].name,
-                              names_of(wanted)));
+      throw Error(Code::kInvalidArgument, fmt::format("{} '{}' is missing; the model has{}", what,
+                                                      wanted[i].name, names_of(wanted)));
     }
     const Memory& memory = given[static_cast<std::size_t>(found)];
     check_memory(memory, wanted[i], what);
@@ -150,7 +149,8 @@ struct Session::State {
             OpenWeights open_weights) {
     if (options.concurrent_runs < 0) {
       throw Error(Code::kInvalidArgument, fmt::format("concurrent_runs: expected 0 or more, "
-                                                      "found {}", options.concurrent_runs));
+                                                      "found {}",
+                                                      options.concurrent_runs));
     }
     inputs = infos_of(plan, plan.inputs);
     outputs = infos_of(plan, plan.outputs);

@@ -36,7 +36,8 @@ struct Plan;
 struct Weights;
 
 struct RuntimeOptions {
-  // Folders of plugins, or single plugins. Empty: INLAY_PLUGIN_PATH, else the ones near the program.
+  // Folders of plugins, or single plugins. Empty: INLAY_PLUGIN_PATH, else the ones near the
+  // program.
   std::vector<std::filesystem::path> plugins;
   std::vector<std::string> exclude;  // plugin names
   // The most threads of all runs together, vendor libraries' included. 0: all this process may use.
@@ -89,14 +90,13 @@ struct NamedMemory {
 
   // A vector, array or span. It must live until the run has ended.
   template <std::ranges::contiguous_range Range>
-    requires(kIsConst || !std::is_const_v<std::remove_reference_t<
-                             std::ranges::range_reference_t<Range>>>)
-  NamedMemory(std::string_view of_name, Range&& values,
-              std::optional<std::span<const std::int64_t>> of_shape = std::nullopt)
-      : NamedMemory(of_name, dtype_of<std::ranges::range_value_t<Range>>(),
-                    std::ranges::data(values),
-                    std::ranges::size(values) * sizeof(std::ranges::range_value_t<Range>),
-                    of_shape) {}
+  requires(kIsConst ||
+           !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>)
+      NamedMemory(std::string_view of_name, Range&& values,
+                  std::optional<std::span<const std::int64_t>> of_shape = std::nullopt)
+      : NamedMemory(
+            of_name, dtype_of<std::ranges::range_value_t<Range>>(), std::ranges::data(values),
+            std::ranges::size(values) * sizeof(std::ranges::range_value_t<Range>), of_shape) {}
 
   std::string_view name;
   DType dtype;

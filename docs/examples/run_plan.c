@@ -1,4 +1,5 @@
-/* Runs a plan in C: run_plan_c NAME.plan, on the plugins near libinlay.so. One input, one output. */
+/* Runs a plan in C: run_plan_c NAME.plan, on the plugins near libinlay.so. One input, one output.
+ */
 #include <inlay/inlay.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < in.size_bytes / sizeof *x; ++i) x[i] = 1.0f;
   const inlay_memory from = {sizeof from, in.type, in.name, in.rank, in.dims, x, in.size_bytes};
   const inlay_memory to = {sizeof to, out.type, out.name, out.rank, out.dims, y, out.size_bytes};
-  check(inlay_session_run(session, 1, &(const inlay_memory*){&from}, 1,
-                          &(const inlay_memory*){&to}, &failure));
+  check(inlay_session_run(session, 1, &(const inlay_memory*){&from}, 1, &(const inlay_memory*){&to},
+                          &failure));
   printf("%s starts with %g\n", out.name, y[0]);
 
   free(x), free(y);

@@ -13,8 +13,8 @@ int main(int argc, char** argv) try {
   std::vector<float> y(dense_bytes(session.outputs()[0].type) / sizeof(float));
   session.run({{session.inputs()[0].name, x}}, {{session.outputs()[0].name, y}});
 
-  std::printf("%s: %s starts with %g\n", session.model().c_str(),
-              session.outputs()[0].name.c_str(), y[0]);
+  std::printf("%s: %s starts with %g\n", session.model().c_str(), session.outputs()[0].name.c_str(),
+              y[0]);
 } catch (const inlay::Error& error) {
   std::fprintf(stderr, "%s: %s\n", code_name(error.code()), error.what());
   return 1;

@@ -24,11 +24,20 @@ namespace {
 namespace fs = std::filesystem;
 
 // What Debian's libc6 installs.
-constexpr std::string_view kGlibcLibraries[] = {
-    "ld-linux-x86-64.so.2", "libBrokenLocale.so.1", "libanl.so.1",    "libc.so.6",
-    "libc_malloc_debug.so.0", "libdl.so.2",         "libm.so.6",      "libmvec.so.1",
-    "libnsl.so.1",          "libpthread.so.0",      "libresolv.so.2", "librt.so.1",
-    "libthread_db.so.1",    "libutil.so.1"};
+constexpr std::string_view kGlibcLibraries[] = {"ld-linux-x86-64.so.2",
+                                                "libBrokenLocale.so.1",
+                                                "libanl.so.1",
+                                                "libc.so.6",
+                                                "libc_malloc_debug.so.0",
+                                                "libdl.so.2",
+                                                "libm.so.6",
+                                                "libmvec.so.1",
+                                                "libnsl.so.1",
+                                                "libpthread.so.0",
+                                                "libresolv.so.2",
+                                                "librt.so.1",
+                                                "libthread_db.so.1",
+                                                "libutil.so.1"};
 
 bool is_glibc(std::string_view name) {
   return std::find(std::begin(kGlibcLibraries), std::end(kGlibcLibraries), name) !=
@@ -66,8 +75,9 @@ std::map<std::string, fs::path> needed_by(std::vector<fs::path> files) {
       if (is_glibc(name) || needed.contains(name)) continue;
       const auto found = loaded.find(name);
       if (found == loaded.end()) {
-        throw Error(Code::kNotFound, fmt::format("{}: needs {}, which is not loaded in this process",
-                                                 file.string(), name));
+        throw Error(
+            Code::kNotFound,
+            fmt::format("{}: needs {}, which is not loaded in this process", file.string(), name));
       }
       needed[name] = found->second;
       files.push_back(found->second);
@@ -97,8 +107,8 @@ class PartialFolder {
   fs::path path_;
 };
 
-constexpr auto kFile = fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read |
-                       fs::perms::others_read;
+constexpr auto kFile =
+    fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read;
 constexpr auto kProgram =
     kFile | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
 
@@ -121,8 +131,9 @@ std::vector<fs::path> plugin_files(const Plan& plan, PluginHost& host) {
     host.open_device(plugin.name);
     const PluginRecord& record = *host.find(plugin.name);
     if (record.build_id != plugin.build_id) {
-      throw Error(Code::kStale, fmt::format("plugin '{}': the plan was made for build '{}', found '{}'",
-                                            plugin.name, plugin.build_id, record.build_id));
+      throw Error(Code::kStale,
+                  fmt::format("plugin '{}': the plan was made for build '{}', found '{}'",
+                              plugin.name, plugin.build_id, record.build_id));
     }
     files.push_back(record.path);
   }
@@ -155,8 +166,8 @@ Bundle fill(const fs::path& folder, const BundleRequest& request, const PlanFile
     bundle.libraries.push_back(name);
     bundle.size_bytes += copy_object(path, folder / "lib" / name, kFile);
   }
-  for (const auto& [from, name] : {std::pair{files.plan, "model.plan"},
-                                   std::pair{files.weights, "model.weights"}}) {
+  for (const auto& [from, name] :
+       {std::pair{files.plan, "model.plan"}, std::pair{files.weights, "model.weights"}}) {
     fs::copy_file(from, folder / name);
     bundle.size_bytes += fs::file_size(from);
   }
@@ -215,7 +226,9 @@ void add_bundle(CLI::App& app, Common& common) {
   CLI::App* command = app.add_subcommand(
       "bundle", "Put a plan, its plugins and their libraries into a folder that runs elsewhere");
   auto request = std::make_shared<BundleRequest>();
-  command->add_option("plan", request->plan, "Plan written by place")->required()->type_name("PLAN");
+  command->add_option("plan", request->plan, "Plan written by place")
+      ->required()
+      ->type_name("PLAN");
   command->add_option("-o,--output", request->folder, "New or empty folder")
       ->required()
       ->type_name("DIR");

@@ -1,5 +1,5 @@
-// The program that `inlay bundle` puts beside a plan: DIR/run --seed 1, DIR/run -i in.npz -o out.npz.
-// It knows the plan, the plugins and core/session, and neither graphs nor search.
+// The program that `inlay bundle` puts beside a plan: DIR/run --seed 1, DIR/run -i in.npz -o
+// out.npz. It knows the plan, the plugins and core/session, and neither graphs nor search.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -101,7 +101,8 @@ DynamicSection read_dynamic_section(std::span<const std::byte> file, const std::
   const Reader reader(file, name);
   DynamicSection section;
   for (const Reader::Entry& entry : reader.entries()) {
-    if (entry.value.d_tag == DT_NEEDED) section.needed.push_back(reader.text(entry.value.d_un.d_val));
+    if (entry.value.d_tag == DT_NEEDED)
+      section.needed.push_back(reader.text(entry.value.d_un.d_val));
     if (entry.value.d_tag == DT_SONAME) section.soname = reader.text(entry.value.d_un.d_val);
     section.has_run_path = section.has_run_path || is_run_path(entry);
   }

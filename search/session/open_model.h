@@ -5,9 +5,9 @@
 //   const Session session = open_model(runtime, "m.onnx", {.shapes = {{"x", {1, 3, 48, 192}}}});
 //   const auto outputs = session.run({{"x", tensor}});
 //
-// The first time takes as long as measuring does (ModelOptions::budget bounds it); then the database
-// knows the model's regions, and opening it again takes seconds. To ship a model, place it once with
-// `inlay place` and open the plan, which needs neither graphs nor search.
+// The first time takes as long as measuring does (ModelOptions::budget bounds it); then the
+// database knows the model's regions, and opening it again takes seconds. To ship a model, place it
+// once with `inlay place` and open the plan, which needs neither graphs nor search.
 #pragma once
 
 #include "core/session/session.h"

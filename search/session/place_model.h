@@ -19,8 +19,8 @@
 namespace inlay {
 
 struct ModelOptions {
-  std::map<std::string, Shape> shapes;  // of inputs, binding symbolic dimensions
-  std::string strategy = "dynamic";     // one of strategy_names()
+  std::map<std::string, Shape> shapes;      // of inputs, binding symbolic dimensions
+  std::string strategy = "dynamic";         // one of strategy_names()
   std::map<std::string, std::string> pins;  // node name → plugin
   std::chrono::milliseconds budget{0};      // for measuring; 0: no limit
   std::uint64_t seed = 1;

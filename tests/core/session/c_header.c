@@ -5,7 +5,8 @@
 
 _Static_assert((int)INLAY_TYPE_F32 == (int)INLAY_F32 && (int)INLAY_TYPE_BF16 == (int)INLAY_BF16,
                "the two headers number the element types alike");
-_Static_assert(offsetof(inlay_failure, struct_size) == 0 && offsetof(inlay_memory, struct_size) == 0 &&
+_Static_assert(offsetof(inlay_failure, struct_size) == 0 &&
+                   offsetof(inlay_memory, struct_size) == 0 &&
                    offsetof(inlay_tensor_info, struct_size) == 0,
                "struct_size comes first");
 

@@ -98,7 +98,8 @@ TEST_F(CSession, NullIsAnErrorAndNeverACrash) {
   inlay_tensor_info info{};
   info.struct_size = sizeof info;
   expect_invalid(inlay_runtime_create(nullptr, nullptr, &failure_), "out is null");
-  expect_invalid(inlay_session_open(nullptr, "m", nullptr, &session_, &failure_), "runtime is null");
+  expect_invalid(inlay_session_open(nullptr, "m", nullptr, &session_, &failure_),
+                 "runtime is null");
   expect_invalid(inlay_session_open(runtime_, nullptr, nullptr, &session_, &failure_),
                  "plan is null");
   expect_invalid(inlay_session_open(runtime_, "m", nullptr, nullptr, &failure_), "out is null");
@@ -157,8 +158,9 @@ TEST_F(CSession, ErrorsKeepTheirCodes) {
   EXPECT_NE(std::strstr(failure_.text, "expected f32[2x3]"), nullptr) << failure_.text;
   write_file(folder_ / "bad.plan", "no plan");
   inlay_session* session = nullptr;
-  EXPECT_EQ(inlay_session_open(runtime_, (folder_ / "bad.plan").c_str(), nullptr, &session, nullptr),
-            INLAY_CODE_CORRUPT);
+  EXPECT_EQ(
+      inlay_session_open(runtime_, (folder_ / "bad.plan").c_str(), nullptr, &session, nullptr),
+      INLAY_CODE_CORRUPT);
 }
 
 TEST(CLibrary, ExportsTheCApiAndNothingElse) {
@@ -170,7 +172,8 @@ TEST(CLibrary, ExportsTheCApiAndNothingElse) {
   while (std::fgets(line, sizeof line, pipe.get()) != nullptr) {
     const std::string name = std::strrchr(line, ' ') + 1;
     const bool is_api = name.rfind("inlay_version", 0) == 0 ||
-                        name.rfind("inlay_runtime_", 0) == 0 || name.rfind("inlay_session_", 0) == 0;
+                        name.rfind("inlay_runtime_", 0) == 0 ||
+                        name.rfind("inlay_session_", 0) == 0;
     EXPECT_TRUE(is_api) << name;
     ++count;
   }

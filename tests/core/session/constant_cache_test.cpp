@@ -22,10 +22,10 @@ Weights share(ConstantCache& cache, const Constants& c) {
 
 TEST(ConstantCache, EqualContentsOfTwoPlansAreOnePieceOfMemory) {
   ConstantCache cache;
-  const Weights a = share(cache, make({Tensor::from<float>({2}, {1, 2}),
-                                       Tensor::from<float>({2}, {3, 4})}));
-  const Weights b = share(cache, make({Tensor::from<float>({2}, {3, 4}),
-                                       Tensor::from<float>({2}, {5, 6})}));
+  const Weights a =
+      share(cache, make({Tensor::from<float>({2}, {1, 2}), Tensor::from<float>({2}, {3, 4})}));
+  const Weights b =
+      share(cache, make({Tensor::from<float>({2}, {3, 4}), Tensor::from<float>({2}, {5, 6})}));
   EXPECT_EQ(b.tensors[0].data(), a.tensors[1].data());
   EXPECT_EQ(b.tensors[0], Tensor::from<float>({2}, {3, 4}));
   EXPECT_NE(b.tensors[1].data(), a.tensors[0].data());

@@ -131,7 +131,9 @@ TEST_F(SessionTest, WritesIntoTheCallersMemoryWhileRunning) {
   const std::vector<float> in{1, 2};
   std::vector<float> mid(2);
   std::vector<float> out(2);
-  expect_error(error_of([&] { session.run({{"x", in}}, {{"y", mid}, {"z", out}}); }),
+  expect_error(error_of([&] {
+                 session.run({{"x", in}}, {{"y", mid}, {"z", out}});
+               }),
                Code::kPluginFailed, "the fan stopped");
   EXPECT_EQ(mid, (std::vector<float>{2, 3}));
 }
@@ -241,7 +243,9 @@ TEST_F(SessionTest, WrongTensorsAreNamedWithWhatWasExpected) {
   expect_error(run({{"x", DType::kF32, nullptr, 1024}}, out), Code::kInvalidArgument,
                "input 'x': null pointer");
   expect_error(run({{"x", x}}, {{"y", y}}), Code::kInvalidArgument, "output 'z' is missing");
-  expect_error(error_of([&] { session.run({{"x", Tensor::from<float>({2}, {1, 2})}}); }),
+  expect_error(error_of([&] {
+                 session.run({{"x", Tensor::from<float>({2}, {1, 2})}});
+               }),
                Code::kShapeMismatch, "found f32[2]");
   // And none of it left the session unusable.
   EXPECT_EQ(count_wrong(session, 0, 1), 0);
