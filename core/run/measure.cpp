@@ -61,7 +61,7 @@ class Caches {
   }
 
  private:
-  static constexpr std::int64_t kElsewhereBytes = std::int64_t{32} << 20;  // above all cores' L2
+  static constexpr std::int64_t kElsewhereBytes = std::int64_t{8} << 20;  // above two cores' L2
   static constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
 
   void read(const Tensor& tensor) const {

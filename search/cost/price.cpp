@@ -23,14 +23,17 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A first look at every candidate, and a longer one at those between which the search will have to
 // decide.
-constexpr double kFirstSeconds = 0.25;
-constexpr double kSecondSeconds = 1.0;
+constexpr double kFirstSeconds = 0.1;
+constexpr double kSecondSeconds = 0.4;
 
 // A candidate this many times slower than the best of its group is timed once.
 constexpr double kGiveUpRatio = 10;
 // But not below this: a first run pays for untouched pages and lazy set-up, which for short work is
 // most of it, and measuring short work costs little.
 constexpr double kLeastGiveUpNs = 5e6;
+
+// Enough to tell rivals apart; the two that matter meet again in the race.
+constexpr double kTargetInterval = 0.03;
 
 // Looked at again: spread above this share of the time, and not this much slower than the best of
 // its group.
@@ -164,6 +167,7 @@ class Pricer {
     request.seed = context_.seed;
     request.max_values = index_limits(work.region);
     request.options.max_seconds = seconds;
+    request.options.target_relative_ci = kTargetInterval;
     request.options.give_up_ns = give_up_ns;
     take(work,
          meter_.measure(work.key, lower_region(work.region, work.plugin, context_.host), request));
