@@ -36,8 +36,9 @@ struct PriceContext {
   WorkerClient& worker;
   Log& log;
   PriceProgress progress;
-  std::chrono::milliseconds budget{
-      0};  // 0: none; when spent, the rest stays unpriced with that reason
+  // 0: none. When spent, the rest stays unpriced with that reason, but for one way to run each
+  // node.
+  std::chrono::milliseconds budget{0};
   const std::atomic<bool>* cancelled = nullptr;
   std::uint64_t seed = 1;
   std::chrono::milliseconds start_patience = kStartPatience;  // see patience.h
@@ -56,8 +57,7 @@ struct Priced {
   PriceStats stats;
 };
 
-// throws  Error{kUnsupported} naming a node that is left with no priced candidate, with each
-// reason;
+// throws  Error{kUnsupported} naming a node left with no priced candidate, with each reason;
 //         Error{kCancelled}; Error{kIo, kBusy, kCorrupt} from the database
 Priced price(const Graph& graph, const Candidates& candidates, const PriceContext& context);
 
