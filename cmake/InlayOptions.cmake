@@ -30,7 +30,7 @@ target_compile_options(inlay_options INTERFACE -Wall -Wextra -Werror -Wno-missin
 if(INLAY_SANITIZE)
   target_compile_options(inlay_options INTERFACE
     -fsanitize=${INLAY_SANITIZE} -fno-sanitize-recover=all
-    # A check at every dereference and every virtual call, for a quarter of the compile time; a null
+    # A check at every dereference and every virtual call, which costs much compile time; a null
     # pointer or a dead object's table ends the process under the address sanitizer anyway.
     -fno-sanitize=null,vptr
     # The optimiser sees the sanitizer's own paths and warns about values that only they use.
