@@ -425,8 +425,8 @@ TEST(DefaultDatabasePath, FollowsTheEnvironment) {
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
     bool good = error_of([] { default_database_path(); }).rfind("not_found: ", 0) == 0;
-    setenv("HOME", "/home/ada", 1);
-    good = good && default_database_path() == "/home/ada/.cache/inlay/costs.sqlite";
+    setenv("HOME", "/users/ada", 1);
+    good = good && default_database_path() == "/users/ada/.cache/inlay/costs.sqlite";
     setenv("XDG_CACHE_HOME", "/cache", 1);
     good = good && default_database_path() == "/cache/inlay/costs.sqlite";
     setenv("INLAY_DB", "/data/my.sqlite", 1);
