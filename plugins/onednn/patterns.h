@@ -89,6 +89,12 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .match = "Mul(Mul(c=Add(MatMul(A,B),C),Add(Erf([Div|Mul](c,S)),O)),H)",
      .where = "A,B,C: f32; rank(A) >= 2; rank(B) >= 2; value(O) == 1; value(H) == 0.5"},
 
+    // Sequences. By number, since the two initial states may be one constant: X, W, R, B, lengths,
+    // h, c, peepholes.
+    {.id = "recurrent",
+     .ops = "LSTM GRU RNN",
+     .where = "0,5,6: f32; 1,2,3,7: f32 const; 4: i32 const"},
+
     // Windows
     {.id = "pool",
      .match = "[MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool](X)",

@@ -1,7 +1,7 @@
 // What a test of a plugin expects: values computed in doubles straight from the operator's
 // definition, and how far off each may be.
 //
-//   const Expected conv = expected_conv(shape, x, w, bias).plus(residual).map(relu);
+//   const Expectation conv = expected_conv(shape, x, w, bias).plus(residual).map(relu);
 //   expect_near(c.run(bench), conv);
 #pragma once
 
@@ -16,21 +16,21 @@
 namespace inlay {
 
 // What a test expects, and how far off each element may be.
-struct Expected {
+struct Expectation {
   std::vector<double> values;
   std::vector<double> bounds;
 
   // Applies `function`, whose slope is at most `slope`, computed with at most `error` of its own.
   template <typename Function>
-  Expected map(const Function& function, double slope = 1.2, double error = 1e-6) const {
-    Expected mapped = *this;
+  Expectation map(const Function& function, double slope = 1.2, double error = 1e-6) const {
+    Expectation mapped = *this;
     for (double& value : mapped.values) value = function(value);
     for (double& bound : mapped.bounds) bound = bound * slope + error;
     return mapped;
   }
 
-  Expected plus(const std::vector<float>& other) const {
-    Expected sum = *this;
+  Expectation plus(const std::vector<float>& other) const {
+    Expectation sum = *this;
     for (std::size_t i = 0; i < sum.values.size(); ++i) {
       const double addend = other[i % other.size()];  // whole, or one row, or one element
       sum.values[i] += addend;
@@ -41,7 +41,7 @@ struct Expected {
   }
 };
 
-inline void expect_near(const std::vector<float>& found, const Expected& expected) {
+inline void expect_near(const std::vector<float>& found, const Expectation& expected) {
   ASSERT_EQ(found.size(), expected.values.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     ASSERT_NEAR(found[i], expected.values[i], expected.bounds[i]) << "element " << i;
@@ -78,9 +78,10 @@ struct ConvShape {
 };
 
 // The definition, in doubles. `bias` may be empty.
-inline Expected expected_conv(const ConvShape& s, const std::vector<float>& x,
-                              const std::vector<float>& weights, const std::vector<float>& bias) {
-  Expected result;
+inline Expectation expected_conv(const ConvShape& s, const std::vector<float>& x,
+                                 const std::vector<float>& weights,
+                                 const std::vector<float>& bias) {
+  Expectation result;
   const std::int64_t in_group = s.c / s.group, out_group = s.o / s.group;
   for (std::int64_t n = 0; n < s.n; ++n)
     for (std::int64_t o = 0; o < s.o; ++o)
@@ -107,9 +108,10 @@ inline Expected expected_conv(const ConvShape& s, const std::vector<float>& x,
 }
 
 // a: [batch, m, k], b: [batch, k, n]; a batch of b may be 1.
-inline Expected expected_product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
-                                 const std::vector<float>& a, const std::vector<float>& b) {
-  Expected result;
+inline Expectation expected_product(std::int64_t batch, std::int64_t m, std::int64_t n,
+                                    std::int64_t k, const std::vector<float>& a,
+                                    const std::vector<float>& b) {
+  Expectation result;
   const bool shares_b = static_cast<std::int64_t>(b.size()) == k * n;
   for (std::int64_t s = 0; s < batch; ++s)
     for (std::int64_t i = 0; i < m; ++i)

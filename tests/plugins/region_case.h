@@ -74,18 +74,45 @@ class RegionCase {
     return add(port, shape, "", true, values);
   }
 
-  // Appends a node and returns its output. The last one appended makes the region's output.
+  // Values of any type, for the checks that draw their own inputs.
+  int input(const std::string& port, const TensorType& type) {
+    return append({"", port, type, Layout::dense(static_cast<int>(type.shape.size())), false, {}});
+  }
+  int constant(const std::string& port, const Tensor& tensor) {
+    return append({"", port, tensor.type(), Layout::dense(static_cast<int>(tensor.shape().size())),
+                   true, tensor});
+  }
+
+  // Appends a node and returns its output. What no node reads is an output of the region.
   int apply(const std::string& op, const std::vector<int>& operands, const Shape& shape,
             const Attributes& attributes = {}, const std::string& layout = "") {
-    const int output = add("", shape, layout, false, {});
+    return apply_all(op, operands, {{DType::kF32, shape}}, attributes, layout)[0];
+  }
+
+  // The same for a node of several outputs, all in one layout.
+  std::vector<int> apply_all(const std::string& op, const std::vector<int>& operands,
+                             const std::vector<TensorType>& types,
+                             const Attributes& attributes = {}, const std::string& layout = "") {
+    std::vector<int> outputs;
+    for (const TensorType& type : types) {
+      const int rank = static_cast<int>(type.shape.size());
+      outputs.push_back(append({"",
+                                "",
+                                type,
+                                layout.empty() ? Layout::dense(rank) : parse_layout(layout).value(),
+                                false,
+                                {}}));
+    }
     const std::size_t dot = op.find('.');
-    region_.nodes.push_back({"",
-                             dot == op.npos ? "" : op.substr(0, dot),
-                             dot == op.npos ? op : op.substr(dot + 1),
-                             operands,
-                             {output},
+    region_.nodes.push_back({"", dot == op.npos ? "" : op.substr(0, dot),
+                             dot == op.npos ? op : op.substr(dot + 1), operands, outputs,
                              attributes});
-    return output;
+    return outputs;
+  }
+
+  const Region& region() {
+    finish();
+    return region_;
   }
 
   const std::vector<float>& values(int value) const { return values_[value]; }
@@ -171,30 +198,46 @@ class RegionCase {
   int add(const std::string& port, const Shape& shape, const std::string& layout, bool is_constant,
           const std::vector<float>& values) {
     const int rank = static_cast<int>(shape.size());
-    RegionValue value{"v" + std::to_string(values_.size()),
+    RegionValue value{"",
                       port,
                       {DType::kF32, shape},
                       layout.empty() ? Layout::dense(rank) : parse_layout(layout).value(),
                       is_constant,
                       {}};
     if (is_constant) value.constant = Tensor::from<float>(shape, values);
-    region_.values.push_back(value);
-    values_.push_back(values);
+    const int index = append(std::move(value));
+    values_[index] = values;
+    return index;
+  }
+
+  int append(RegionValue value) {
+    value.name = "v" + std::to_string(values_.size());
+    region_.values.push_back(std::move(value));
+    values_.emplace_back();
     return static_cast<int>(values_.size()) - 1;
   }
 
   void finish() {
-    std::set<int> made, seen;
+    std::set<int> made, read;
     region_.inputs.clear();
+    region_.outputs.clear();
     for (const RegionNode& node : region_.nodes) {
       for (const int index : node.inputs) {
-        if (index < 0 || region_.values[index].is_constant || made.contains(index)) continue;
-        if (seen.insert(index).second) region_.inputs.push_back(index);
+        if (index < 0 || !read.insert(index).second) continue;
+        if (!region_.values[index].is_constant && !made.contains(index)) {
+          region_.inputs.push_back(index);
+        }
       }
-      made.insert(node.outputs[0]);
+      made.insert(node.outputs.begin(), node.outputs.end());
     }
-    region_.outputs = {region_.nodes.back().outputs[0]};
-    region_.values[region_.outputs[0]].port = "out";
+    for (const RegionNode& node : region_.nodes) {
+      for (const int index : node.outputs) {
+        if (!read.contains(index)) region_.outputs.push_back(index);
+      }
+    }
+    for (std::size_t i = 0; i < region_.outputs.size(); ++i) {
+      region_.values[region_.outputs[i]].port = i == 0 ? "out" : "out" + std::to_string(i);
+    }
   }
 
   Memory laid_out(int index) const {

@@ -131,7 +131,7 @@ TEST(OnednnConv, ActivationsFollowInsideThePrimitive) {
       const int w = c.constant("W", s.weights()), b = c.constant("B", {s.o});
       const int y = c.apply("Conv", {x, w, b}, s.output(), s.attributes());
       c.apply(activation.op, {y}, s.output(), activation.attributes, layout.y);
-      const Expected conv = expected_conv(s, c.values(x), c.values(w), c.values(b));
+      const Expectation conv = expected_conv(s, c.values(x), c.values(w), c.values(b));
       expect_near(c.run(bench), conv.map(activation.function));
     }
   }
@@ -145,7 +145,7 @@ TEST(OnednnConv, SpeltOutSwishFollowsInsideThePrimitive) {
   const int y = c.apply("Conv", {x, w}, s.output(), s.attributes());
   const int gate = c.apply("Sigmoid", {y}, s.output());
   c.apply("Mul", {y, gate}, s.output());
-  const Expected conv = expected_conv(s, c.values(x), c.values(w), {});
+  const Expectation conv = expected_conv(s, c.values(x), c.values(w), {});
   expect_near(c.run(bench), conv.map([](double v) { return v / (1 + std::exp(-v)); }));
 }
 
@@ -166,7 +166,7 @@ TEST(OnednnConv, ResidualIsAddedAndLeftAlone) {
           EXPECT_EQ(layout.x, "abcd") << reason;  // no kernel of its own for depthwise row-major
           continue;
         }
-        const Expected conv =
+        const Expectation conv =
             expected_conv(s, c.values(x), c.values(w), c.values(b)).plus(c.values(r));
         expect_near(c.run(bench), conv.map([](double v) { return std::max(v, 0.0); }));
       }
@@ -219,7 +219,7 @@ TEST(OnednnConv, TransposedConvolutionScattersItsInput) {
            {"output_padding", std::vector<std::int64_t>{1, 1}},
            {"group", kGroup}});
   if (const std::string reason = c.reason_declined(bench); !reason.empty()) GTEST_SKIP() << reason;
-  Expected expected;
+  Expectation expected;
   expected.values.assign(kOut * kOutSize * kOutSize, 0);
   expected.bounds.assign(expected.values.size(),
                          product_bound(kIn * kKernel * kKernel, kIn * kKernel * kKernel));

@@ -35,7 +35,7 @@ TEST(OnednnMatmul, GemmTakesBiasActivationAndTransposedWeights) {
                              {"alpha", 1.f},
                              {"beta", 1.f}});
       c.apply("Relu", {y}, {m, n});
-      const Expected product =
+      const Expectation product =
           expected_product(1, m, n, k, c.values(a), transposed(c.values(b), n, k));
       expect_near(c.run(bench), product.plus(c.values(bias)).map(relu));
     }
@@ -52,7 +52,7 @@ TEST(OnednnMatmul, StackTimesOneMatrixWithBiasAndResidual) {
   const int y = c.apply("MatMul", {a, b}, {batch, m, n});
   const int sum = c.apply("Add", {bias, y}, {batch, m, n});
   c.apply("Add", {sum, r}, {batch, m, n});
-  const Expected product = expected_product(1, batch * m, n, k, c.values(a), c.values(b));
+  const Expectation product = expected_product(1, batch * m, n, k, c.values(a), c.values(b));
   expect_near(c.run(bench), product.plus(c.values(bias)).plus(c.values(r)));
 }
 
@@ -77,7 +77,7 @@ TEST(OnednnMatmul, AttentionScoresWithTransposedKeyScaleAndMask) {
   const int y = c.apply("MatMul", {a, t}, {1, heads, m, n});
   const int scaled = c.apply("Div", {y, scale}, {1, heads, m, n});
   c.apply("Add", {scaled, mask}, {1, heads, m, n});
-  const Expected product =
+  const Expectation product =
       expected_product(heads, m, n, k, c.values(a), transposed(c.values(b), n, k));
   expect_near(c.run(bench), product.map([](double v) { return v / 8; }).plus(c.values(mask)));
 }
@@ -92,7 +92,7 @@ TEST(OnednnMatmul, ReadsHeadsInPlaceOfTransposingThem) {
   const int q = c.apply("Transpose", {b}, {1, heads, k, m},
                         {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}});
   c.apply("MatMul", {p, q}, {1, heads, m, m});
-  Expected expected;
+  Expectation expected;
   for (std::int64_t h = 0; h < heads; ++h)
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < m; ++j) {
@@ -124,7 +124,7 @@ TEST(OnednnMatmul, SpeltOutGeluFollowsInsideThePrimitive) {
   const int raised = c.apply("Add", {erf, one}, {m, n});
   const int product = c.apply("Mul", {sum, raised}, {m, n});
   c.apply("Mul", {product, half}, {m, n});
-  const Expected expected =
+  const Expectation expected =
       expected_product(1, m, n, k, c.values(a), c.values(b)).plus(c.values(bias));
   expect_near(c.run(bench), expected.map(gelu, 1.2, 2e-6));
 }

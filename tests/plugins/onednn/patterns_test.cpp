@@ -11,7 +11,8 @@ TEST(OnednnManifest, EveryPatternAndToleranceParses) {
   PluginBench bench("onednn", 1);
   EXPECT_GT(bench.manifest().patterns.size(), 30u);
   for (const ManifestPattern& p : bench.manifest().patterns) {
-    EXPECT_NO_THROW(parse_pattern({p.id, p.match, p.ops, p.where, p.layouts, p.alias})) << p.id;
+    EXPECT_NO_THROW(parse_pattern({p.id, p.match, p.fuse, p.ops, p.where, p.layouts, p.alias}))
+        << p.id;
     EXPECT_NO_THROW(parse_tolerance(p.tolerance)) << p.id;
   }
 }

@@ -37,7 +37,7 @@ TEST(OpenblasGemm, TakesEveryTranspositionScaleAndShapeOfC) {
             const int d = c.input("C", addend);
             c.apply("Gemm", {a, b, d}, {m, n},
                     {{"alpha", 0.5f}, {"beta", 2.f}, {"transA", trans_a}, {"transB", trans_b}});
-            Expected want =
+            Expectation want =
                 expected_product(1, m, n, k, trans_a ? transposed(c.values(a), k, m) : c.values(a),
                                  trans_b ? transposed(c.values(b), n, k) : c.values(b));
             want = want.map([](double v) { return v / 2; });
@@ -92,7 +92,7 @@ TEST(OpenblasMatmul, AddsBiasAndResidualThenActivates) {
       const int sum = c.apply("Add", {bias, y}, {batch, m, n});
       const int whole = c.apply("Add", {sum, r}, {batch, m, n});
       c.apply(activation.op, {whole}, {batch, m, n}, activation.attributes);
-      const Expected product = expected_product(1, batch * m, n, k, c.values(a), c.values(b));
+      const Expectation product = expected_product(1, batch * m, n, k, c.values(a), c.values(b));
       expect_near(c.run(bench),
                   product.plus(c.values(bias)).plus(c.values(r)).map(activation.function));
     }

@@ -11,7 +11,7 @@ TEST(OpenblasManifest, EveryPatternAndToleranceParses) {
   PluginBench bench("openblas", 1);
   EXPECT_EQ(bench.manifest().patterns.size(), 5u);
   for (const ManifestPattern& p : bench.manifest().patterns) {
-    EXPECT_NO_THROW(parse_pattern({p.id, p.match, p.ops, p.where, p.layouts, p.alias})) << p.id;
+    EXPECT_NO_THROW(parse_pattern({p.id, p.match, p.fuse, p.ops, p.where, p.layouts, p.alias})) << p.id;
     EXPECT_NO_THROW(parse_tolerance(p.tolerance)) << p.id;
   }
 }
