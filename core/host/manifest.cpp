@@ -85,6 +85,7 @@ ManifestPattern parse_manifest_pattern(const Json& json, const Place& place) {
   ManifestPattern pattern;
   pattern.id = required_text(json, "id", place.inside("id"));
   pattern.match = optional_text(json, "match", place.inside("match"));
+  pattern.fuse = optional_text(json, "fuse", place.inside("fuse"));
   pattern.ops = optional_texts(json, "ops", place.inside("ops"));
   pattern.where = optional_text(json, "where", place.inside("where"));
   pattern.layouts = optional_text(json, "layouts", place.inside("layouts"));

@@ -4,7 +4,7 @@
 //   const Manifest manifest = read_manifest("/usr/lib/inlay/openblas.so");
 //
 // JSON in section ".inlay.manifest", written by core/sdk/manifest.h. Keys: abi [major, minor],
-// name, version, library, threads, sanitizer, patterns (array of {id, match | ops, where, layouts,
+// name, version, library, threads, sanitizer, patterns (array of {id, match | ops, fuse, where, layouts,
 // tolerance, alias, cpu}), cpu. A library, a cpu and whatever else a pattern leaves out may be
 // missing; unknown keys are a newer minor's and are passed over.
 #pragma once
@@ -19,6 +19,7 @@ namespace inlay {
 struct ManifestPattern {
   std::string id;
   std::string match;
+  std::string fuse;
   std::vector<std::string> ops;
   std::string where;
   std::string layouts;

@@ -136,8 +136,9 @@ constexpr void write_pattern(ManifestWriter& json, const Pattern& pattern) {
     json.key("ops");
     json.words(pattern.ops);
   }
-  const std::array<std::pair<std::string_view, const char*>, 4> texts{
-      {{"where", pattern.where},
+  const std::array<std::pair<std::string_view, const char*>, 5> texts{
+      {{"fuse", pattern.fuse},
+       {"where", pattern.where},
        {"layouts", pattern.layouts},
        {"tolerance", pattern.tolerance},
        {"alias", pattern.alias}}};

@@ -12,6 +12,10 @@ struct Pattern {
   // constraints. Empty if `ops` is given.
   const char* match = "";
 
+  // What may follow the match, link after link: "4: [Relu|Clip](.); Add(.,R)" is up to four of
+  // these; '.' is the value so far. Each length of the chain is a region of its own.
+  const char* fuse = "";
+
   // Instead of `match`: blank-separated operators, each a region of one node with any operands.
   const char* ops = "";
 

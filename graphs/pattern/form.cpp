@@ -36,6 +36,7 @@ class FormBuilder {
     FormNode made;
     made.ops = &node.ops;
     made.alias = node.alias;
+    made.is_tap = node.is_tap;
     for (const PatternOperand& operand : node.operands)
       made.operands.push_back(add_operand(operand));
     const int index = static_cast<int>(form_.nodes.size());

@@ -20,6 +20,7 @@ struct FormOperand {
 struct FormNode {
   const std::vector<OpName>* ops = nullptr;  // owned by the pattern's node
   std::string alias;
+  bool is_tap = false;
   std::vector<FormOperand> operands;
 };
 

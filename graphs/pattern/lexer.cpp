@@ -14,9 +14,9 @@ bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Longest first, so that "==" is not read as "=" twice.
-constexpr std::array<std::string_view, 24> kSymbols = {
-    "...", "==", "!=", "<=", ">=", "<", ">", "=", "(", ")", "[", "]",
-    ",",   ";",  ":",  "|",  "?",  ".", "+", "-", "*", "/", "%", "@"};
+constexpr std::array<std::string_view, 25> kSymbols = {
+    "...", "==", "!=", "<=", ">=", "<", ">", "=", "(", ")", "[", "]", ",",
+    ";",   ":",  "|",  "?",  ".",  "+", "-", "*", "/", "%", "@", "^"};
 
 // Length of the number at the start of `text`; *is_float if it has a fraction or an exponent.
 std::size_t number_length(std::string_view text, bool* is_float) {

@@ -3,158 +3,17 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
-#include "graphs/ir/op_table.h"
+#include "graphs/pattern/chain_match.h"
 #include "graphs/pattern/constraint_check.h"
 #include "graphs/pattern/form.h"
+#include "graphs/pattern/form_matcher.h"
 #include "graphs/pattern/pattern.h"
 
 namespace inlay {
 namespace {
-
-// A half-made match: which graph node each node of the form is, which value each variable.
-struct Partial {
-  std::vector<NodeId> nodes;
-  std::vector<ValueId> variables;
-  std::vector<std::pair<const FormOperand*, ValueId>> goals;
-};
-
-// Matches one form at one root. Found node sets go to `accept` once their structure and their
-// surroundings fit.
-class FormMatcher {
- public:
-  FormMatcher(const Graph& graph, const PatternForm& form) : graph_(graph), form_(form) {}
-
-  // accept(partial) returns true to stop; reject(reason) is told why a complete structure does not
-  // count.
-  template <typename Accept, typename Reject>
-  void match(NodeId root, const Accept& accept, const Reject& reject) {
-    Partial start;
-    start.nodes.assign(form_.nodes.size(), kNoNode);
-    start.variables.assign(form_.variables.size(), kNoValue);
-    bind_node(std::move(start), form_.root, root, [&](Partial partial) {
-      const std::string reason = surroundings(partial);
-      if (!reason.empty()) {
-        reject(reason);
-      } else {
-        accept(partial);
-      }
-    });
-  }
-
- private:
-  template <typename Done>
-  void solve(Partial partial, const Done& done) {
-    while (!partial.goals.empty()) {
-      const auto [operand, value] = partial.goals.back();
-      partial.goals.pop_back();
-      if (operand->node >= 0) {
-        if (value.is_none() || graph_.value(value).producer == kNoNode) return;
-        const NodeId producer = graph_.value(value).producer;
-        if (graph_.node(producer).outputs[0] != value) return;
-        NodeId& bound = partial.nodes[static_cast<std::size_t>(operand->node)];
-        if (bound == producer) continue;
-        if (bound != kNoNode) return;
-        bind_node(std::move(partial), operand->node, producer, done);
-        return;
-      }
-      if (value.is_none()) {
-        if (!operand->is_optional) return;
-        continue;
-      }
-      ValueId& bound = partial.variables[static_cast<std::size_t>(operand->variable)];
-      if (!bound.is_none() && bound != value) return;
-      bound = value;
-    }
-    done(std::move(partial));
-  }
-
-  template <typename Done>
-  void bind_node(Partial partial, int form_node, NodeId id, const Done& done) {
-    const FormNode& wanted = form_.nodes[static_cast<std::size_t>(form_node)];
-    const Node& node = graph_.node(id);
-    if (std::find(partial.nodes.begin(), partial.nodes.end(), id) != partial.nodes.end()) return;
-    if (!fits(wanted, node)) return;
-    partial.nodes[static_cast<std::size_t>(form_node)] = id;
-    const auto operand_value = [&node](std::size_t i) {
-      return i < node.inputs.size() ? node.inputs[i] : kNoValue;
-    };
-    const auto push = [&](Partial& target, bool swapped) {
-      for (std::size_t i = wanted.operands.size(); i-- > 0;) {
-        const std::size_t from = swapped && i < 2 ? 1 - i : i;
-        target.goals.emplace_back(&wanted.operands[i], operand_value(from));
-      }
-    };
-    if (wanted.operands.size() >= 2 && is_commutative(node)) {
-      Partial swapped = partial;
-      push(partial, false);
-      push(swapped, true);
-      solve(std::move(partial), done);
-      solve(std::move(swapped), done);
-      return;
-    }
-    push(partial, false);
-    solve(std::move(partial), done);
-  }
-
-  static bool is_commutative(const Node& node) {
-    if (!node.domain.empty()) return false;
-    const OpInfo* info = find_op(node.op);
-    return info != nullptr && info->is_commutative;
-  }
-
-  static bool fits(const FormNode& wanted, const Node& node) {
-    const bool is_listed = std::any_of(
-        wanted.ops->begin(), wanted.ops->end(),
-        [&](const OpName& op) { return op.name == node.op && op.domain == node.domain; });
-    if (!is_listed) return false;
-    for (std::size_t i = wanted.operands.size(); i < node.inputs.size(); ++i) {
-      if (!node.inputs[i].is_none()) return false;
-    }
-    return true;
-  }
-
-  // Why a complete structure does not stand alone in the graph; empty if it does.
-  std::string surroundings(const Partial& partial) const {
-    const auto inside = [&partial](NodeId id) {
-      return std::find(partial.nodes.begin(), partial.nodes.end(), id) != partial.nodes.end();
-    };
-    const NodeId root = partial.nodes[static_cast<std::size_t>(form_.root)];
-    for (const NodeId id : partial.nodes) {
-      if (id == root) continue;
-      const Node& node = graph_.node(id);
-      for (const ValueId output : node.outputs) {
-        if (output.is_none()) continue;
-        if (graph_.is_output(output)) {
-          return fmt::format("{} '{}' is also a graph output", node.op, node.name);
-        }
-        for (const NodeId reader : graph_.consumers(output)) {
-          if (inside(reader)) continue;
-          return fmt::format("{} '{}' is also read by '{}'", node.op, node.name,
-                             graph_.node(reader).name);
-        }
-      }
-    }
-    for (std::size_t i = 0; i < partial.variables.size(); ++i) {
-      const ValueId value = partial.variables[i];
-      if (value.is_none()) continue;
-      if (graph_.value(value).producer != kNoNode && inside(graph_.value(value).producer)) {
-        return fmt::format("{} is made inside the match", form_.variables[i]);
-      }
-      for (std::size_t j = i + 1; j < partial.variables.size(); ++j) {
-        if (partial.variables[j] == value) {
-          return fmt::format("{} and {} are the same value", form_.variables[i],
-                             form_.variables[j]);
-        }
-      }
-    }
-    return "";
-  }
-
-  const Graph& graph_;
-  const PatternForm& form_;
-};
 
 void bind_outputs(const Node& root, Binding& binding) {
   for (std::size_t i = 0; i < root.outputs.size(); ++i) {
@@ -166,8 +25,9 @@ void bind_outputs(const Node& root, Binding& binding) {
 // Matches of one pattern at one root, and the best reason if there is none.
 class RootMatcher {
  public:
-  RootMatcher(const Graph& graph, const Pattern& pattern, int index, NodeId root)
-      : graph_(graph), pattern_(pattern), index_(index), root_(root) {}
+  RootMatcher(const Graph& graph, const Pattern& pattern, const std::vector<PatternForm>& links,
+              int index, NodeId root)
+      : graph_(graph), pattern_(pattern), links_(links), index_(index), root_(root) {}
 
   void try_form(const PatternForm& form) {
     FormMatcher(graph_, form)
@@ -194,6 +54,8 @@ class RootMatcher {
     if (matches_.empty() && !reason_.empty())
       report.near_misses.push_back({index_, root_, reason_});
     for (Match& match : matches_) report.matches.push_back(std::move(match));
+    for (Match& match : chains_.matches) report.matches.push_back(std::move(match));
+    for (NearMiss& miss : chains_.near_misses) report.near_misses.push_back(std::move(miss));
   }
 
  private:
@@ -206,6 +68,9 @@ class RootMatcher {
       nodes.push_back(id);
       binding.nodes[graph_.node(id).op] = &graph_.node(id);
       if (!node.alias.empty()) binding.nodes[node.alias] = &graph_.node(id);
+      if (node.is_tap && is_read_outside(partial, graph_.node(id).outputs[0])) {
+        binding.ports[node.alias] = graph_.node(id).outputs[0];
+      }
     }
     for (std::size_t i = 0; i < partial.variables.size(); ++i) {
       if (!partial.variables[i].is_none()) binding.ports[form.variables[i]] = partial.variables[i];
@@ -224,6 +89,22 @@ class RootMatcher {
     }
     found_.insert(std::move(key));
     matches_.push_back({index_, std::move(nodes), binding.ports});
+    if (links_.empty()) return;
+    ChainMatcher chains(graph_, pattern_, links_, index_);
+    chains.grow(matches_.back(), binding);
+    chains_.matches.insert(chains_.matches.end(), chains.found.matches.begin(),
+                           chains.found.matches.end());
+    chains_.near_misses.insert(chains_.near_misses.end(), chains.found.near_misses.begin(),
+                               chains.found.near_misses.end());
+  }
+
+  bool is_read_outside(const Partial& partial, ValueId value) const {
+    const auto readers = graph_.consumers(value);
+    return graph_.is_output(value) ||
+           std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+             return std::find(partial.nodes.begin(), partial.nodes.end(), reader) ==
+                    partial.nodes.end();
+           });
   }
 
   void note(const std::string& reason, int progress) {
@@ -234,13 +115,28 @@ class RootMatcher {
 
   const Graph& graph_;
   const Pattern& pattern_;
+  const std::vector<PatternForm>& links_;
   int index_;
   NodeId root_;
   std::vector<Match> matches_;
+  MatchReport chains_;
   std::set<std::set<NodeId>> found_;
   std::string reason_;
   int progress_ = -1;
 };
+
+// A chain ends elsewhere than its base, and may be found from several bases.
+void sort_matches(MatchReport& report) {
+  const auto key = [](const Match& m) {
+    return std::make_tuple(m.nodes.back(), m.pattern, m.nodes.size());
+  };
+  std::stable_sort(report.matches.begin(), report.matches.end(),
+                   [&](const Match& a, const Match& b) { return key(a) < key(b); });
+  std::set<std::pair<int, std::set<NodeId>>> seen;
+  std::erase_if(report.matches, [&](const Match& m) {
+    return !seen.emplace(m.pattern, std::set<NodeId>(m.nodes.begin(), m.nodes.end())).second;
+  });
+}
 
 // Which forms can start at an operator, by pattern.
 struct RootIndex {
@@ -272,10 +168,17 @@ RootIndex index_roots(const std::vector<Pattern>& patterns,
 
 }  // namespace
 
+std::string declared_port(const std::string& port) { return port.substr(0, port.find('.')); }
+
 MatchReport match_patterns(const Graph& graph, const std::vector<Pattern>& patterns) {
   std::vector<std::vector<PatternForm>> forms;
+  std::vector<std::vector<PatternForm>> links;
   for (const Pattern& pattern : patterns) {
     forms.push_back(pattern.root ? expand_forms(*pattern.root) : std::vector<PatternForm>{});
+    links.emplace_back();
+    for (const auto& link : pattern.links) {
+      for (PatternForm& form : expand_forms(*link)) links.back().push_back(std::move(form));
+    }
   }
   const RootIndex index = index_roots(patterns, forms);
 
@@ -288,7 +191,7 @@ MatchReport match_patterns(const Graph& graph, const std::vector<Pattern>& patte
     for (std::size_t e = 0; e < it->second.size(); ++e) {
       const RootIndex::Entry entry = it->second[e];
       const auto p = static_cast<std::size_t>(entry.pattern);
-      if (!matcher) matcher.emplace(graph, patterns[p], entry.pattern, NodeId{i});
+      if (!matcher) matcher.emplace(graph, patterns[p], links[p], entry.pattern, NodeId{i});
       if (entry.form < 0) {
         matcher->try_single();
       } else {
@@ -301,6 +204,7 @@ MatchReport match_patterns(const Graph& graph, const std::vector<Pattern>& patte
       }
     }
   }
+  sort_matches(report);
   return report;
 }
 

@@ -20,15 +20,46 @@ namespace {
 constexpr int kMaxDepth = 64;
 // 2^k forms of a pattern with k optional nodes are matched.
 constexpr int kMaxOptionalNodes = 6;
+// Each length of a fused chain is a candidate of its own, to be measured.
+constexpr int kUsualLinks = 4;
+constexpr int kMaxLinks = 16;
 
 class MatchParser {
  public:
-  explicit MatchParser(TokenStream& tokens) : tokens_(tokens) {}
+  explicit MatchParser(TokenStream& tokens, bool is_link = false)
+      : tokens_(tokens), is_link_(is_link) {}
 
   std::shared_ptr<const PatternNode> parse() {
     std::shared_ptr<const PatternNode> root = parse_node(0);
     if (!tokens_.at_end()) tokens_.fail_expected("the end");
     return root;
+  }
+
+  // most ':' link ';' link …
+  std::vector<std::shared_ptr<const PatternNode>> parse_links(int* most) {
+    *most = kUsualLinks;
+    if (tokens_.peek().kind == Token::Kind::kInt) {
+      const Token number = tokens_.next();
+      if (number.number < 1 || number.number > kMaxLinks) {
+        tokens_.fail(number.column,
+                     fmt::format("expected 1 to {} links, found {}", kMaxLinks, number.text));
+      }
+      *most = static_cast<int>(number.number);
+      tokens_.expect_symbol(":");
+    }
+    std::vector<std::shared_ptr<const PatternNode>> links;
+    do {
+      const int column = tokens_.peek().column;
+      links.push_back(parse_node(0));
+      const PatternNode& link = *links.back();
+      const bool is_attached =
+          std::any_of(link.operands.begin(), link.operands.end(),
+                      [](const PatternOperand& operand) { return operand.variable == kSoFar; });
+      if (!is_attached) tokens_.fail(column, "a link's last operator must read '.'");
+      if (link.is_optional) tokens_.fail(column, "a link is optional as it is");
+    } while (tokens_.accept_symbol(";"));
+    if (!tokens_.at_end()) tokens_.fail_expected("the end");
+    return links;
   }
 
  private:
@@ -44,6 +75,10 @@ class MatchParser {
   std::shared_ptr<const PatternNode> parse_node(int depth) {
     if (depth > kMaxDepth) tokens_.fail(tokens_.peek().column, "nested too deeply");
     auto node = std::make_shared<PatternNode>();
+    if (tokens_.accept_symbol("^")) {
+      node->is_tap = true;
+      if (!tokens_.at_symbol("=", 1)) tokens_.fail_expected("the tap's name and '='");
+    }
     if (tokens_.at_symbol("=", 1) && tokens_.peek().kind == Token::Kind::kName) {
       node->alias = tokens_.next().text;
       tokens_.next();
@@ -70,11 +105,16 @@ class MatchParser {
 
   PatternOperand parse_operand(int depth) {
     PatternOperand operand;
-    const bool starts_node = tokens_.at_symbol("[") || tokens_.at_symbol("=", 1) ||
-                             tokens_.at_symbol("(", 1) || tokens_.at_symbol(".", 1) ||
+    const bool starts_node = tokens_.at_symbol("[") || tokens_.at_symbol("^") ||
+                             tokens_.at_symbol("=", 1) || tokens_.at_symbol("(", 1) ||
+                             tokens_.at_symbol(".", 1) ||
                              (tokens_.at_symbol("?", 1) && tokens_.at_symbol("(", 2));
     if (starts_node) {
       operand.node = parse_node(depth + 1);
+      return operand;
+    }
+    if (is_link_ && tokens_.accept_symbol(kSoFar)) {
+      operand.variable = std::string(kSoFar);
       return operand;
     }
     operand.variable = tokens_.expect(Token::Kind::kName, "an operator or a variable").text;
@@ -83,6 +123,7 @@ class MatchParser {
   }
 
   TokenStream& tokens_;
+  bool is_link_;
   int optional_nodes_ = 0;
 };
 
@@ -90,11 +131,13 @@ class MatchParser {
 struct TreeSurvey {
   PatternNames names;
   std::map<std::string, const PatternNode*> by_alias;
+  std::set<std::string> taps;
 
   void collect(const PatternNode& node) {
     if (!node.alias.empty()) {
       by_alias[node.alias] = &node;
       ++names.nodes[node.alias];
+      if (node.is_tap) taps.insert(node.alias);
     }
     std::set<std::string> ops;
     for (const OpName& op : node.ops) ops.insert(op.name);
@@ -132,43 +175,66 @@ struct TreeSurvey {
   throw Error(Code::kCorrupt, fmt::format("pattern '{}': {}: {}", id, field, message));
 }
 
-void check_references(const std::string& id, const PatternNode& node, TreeSurvey& survey) {
+void check_references(const std::string& id, const std::string& field, const PatternNode& node,
+                      TreeSurvey& survey) {
   for (const PatternOperand& operand : node.operands) {
     if (operand.node) {
-      check_references(id, *operand.node, survey);
+      check_references(id, field, *operand.node, survey);
       continue;
     }
     const auto it = survey.by_alias.find(operand.variable);
     if (it == survey.by_alias.end()) continue;
     survey.names.ports.erase(operand.variable);
     if (operand.is_optional || it->second->is_optional) {
-      fail(id, "match", fmt::format("'{}' is read twice and cannot be optional", operand.variable));
+      fail(id, field, fmt::format("'{}' is read twice and cannot be optional", operand.variable));
     }
   }
 }
 
-PatternNames survey_match(const std::string& id, const PatternNode& root) {
+PatternNames survey_tree(const std::string& id, const std::string& field, const PatternNode& root) {
   TreeSurvey survey;
   survey.collect(root);
   for (const auto& [alias, node] : survey.by_alias) {
     if (survey.names.nodes[alias] > 1) {
-      fail(id, "match", fmt::format("'{}' names two nodes", alias));
+      fail(id, field, fmt::format("'{}' names two nodes", alias));
     }
   }
   std::map<const PatternNode*, int> mark;
-  if (survey.has_cycle(root, mark)) fail(id, "match", "a node reads its own output");
-  check_references(id, root, survey);
+  if (survey.has_cycle(root, mark)) fail(id, field, "a node reads its own output");
+  check_references(id, field, root, survey);
+  if (root.is_tap) fail(id, field, fmt::format("'{}': the root is an output as it is", root.alias));
+  survey.names.ports.insert(survey.taps.begin(), survey.taps.end());
   for (const std::string& port : survey.names.ports) {
     if (port == "_" || is_output_port(port)) {
-      fail(id, "match", fmt::format("'{}' cannot name a variable", port));
+      fail(id, field, fmt::format("'{}' cannot name a variable", port));
     }
   }
+  return survey.names;
+}
+
+PatternNames survey_match(const std::string& id, const PatternNode& root) {
+  PatternNames names = survey_tree(id, "match", root);
   const PatternNode* top = &root;
   while (top->is_optional) {
     if (!top->operands[0].node) fail(id, "match", "the last remaining node cannot be optional");
     top = top->operands[0].node.get();
   }
-  return survey.names;
+  return names;
+}
+
+// An operator that several links have is one name: that of the latest link.
+void survey_links(const std::string& id,
+                  const std::vector<std::shared_ptr<const PatternNode>>& links,
+                  PatternNames& names) {
+  std::set<std::string> nodes;
+  for (const auto& link : links) {
+    const PatternNames of_link = survey_tree(id, "fuse", *link);
+    for (const std::string& port : of_link.ports) {
+      if (port != kSoFar) names.ports.insert(port);
+    }
+    for (const auto& [node, count] : of_link.nodes) nodes.insert(node);
+  }
+  for (const std::string& node : nodes) ++names.nodes[node];
 }
 
 bool is_port(const PatternNames& names, const std::string& port) {
@@ -261,6 +327,7 @@ Pattern parse_pattern(const PatternText& text) {
   if (text.match.empty() == text.ops.empty()) {
     fail(text.id, "match", "exactly one of match and ops is needed");
   }
+  if (text.match.empty() && !text.fuse.empty()) fail(text.id, "fuse", "only with match");
   if (text.match.empty()) {
     pattern.ops = text.ops;
     names = survey_ops(text.id, text.ops);
@@ -268,6 +335,11 @@ Pattern parse_pattern(const PatternText& text) {
     TokenStream tokens(text.id, "match", text.match);
     pattern.root = MatchParser(tokens).parse();
     names = survey_match(text.id, *pattern.root);
+    if (!text.fuse.empty()) {
+      TokenStream links(text.id, "fuse", text.fuse);
+      pattern.links = MatchParser(links, true).parse_links(&pattern.most_links);
+      survey_links(text.id, pattern.links, names);
+    }
   }
   TokenStream tokens(text.id, "where", text.where);
   for (Constraint& constraint : parse_clauses(tokens, names)) {

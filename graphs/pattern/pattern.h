@@ -6,8 +6,11 @@
 //
 // Grammar
 //   match    := node
-//   node     := [alias '='] ops ['?'] '(' operand {',' operand} ')'
+//   node     := [['^'] alias '='] ops ['?'] '(' operand {',' operand} ')'
 //               '?': the node may be absent; its first operand takes its place
+//               '^': a tap; its value may be read outside too, and is then the output port `alias`
+//   fuse     := [most ':'] link {';' link}     what may follow the match, link after link
+//   link     := node, whose operand '.' is the value so far; up to `most` of them, 4 unless given
 //   ops      := Name | '[' Name {'|' Name} ']' | domain '.' Name
 //   operand  := node | variable ['?']
 //               '?': the operand may be omitted
@@ -19,7 +22,10 @@
 //               attributes may be lists: Conv.strides == [1,1]; floats compare exactly
 //   cmp      := == != < <= > >=
 //
-// Alias as operand: Mul(c=Conv(X,W),Sigmoid(c)) reads one node twice.
+// Alias as operand: Mul(c=Conv(X,W),Sigmoid(c)) reads one node twice. Of a fuse rule each length of
+// the chain is a match. A link's last operator reads '.' itself; the value so far must be read by
+// the link alone; its other operands are ports: Y, of further links Y.1, Y.2, … The clauses are
+// checked for each link, with its own operands, and operator names standing for the latest node.
 // An expr may also be value(X), the one value of a constant's elements; a list compared with a
 // number compares each element. A dimension may be an expression: W: f32[o,c/Conv.group,3,3]. One
 // unknown name in it is solved for: [o,c/g,3,3].
@@ -55,6 +61,7 @@ struct LayoutVariant {
 struct PatternText {
   std::string id;
   std::string match;
+  std::string fuse;
   // instead of match: any single node of these operators, ports "0", "1", …
   std::vector<std::string> ops;
   std::string where;
@@ -66,6 +73,8 @@ struct PatternText {
 struct Pattern {
   std::string id;
   std::shared_ptr<const PatternNode> root;  // null for an ops pattern
+  std::vector<std::shared_ptr<const PatternNode>> links;
+  int most_links = 0;
   std::vector<std::string> ops;
   std::vector<std::shared_ptr<const Constraint>> constraints;
   // never empty: the all-dense variant stands first unless layouts say otherwise
@@ -85,8 +94,11 @@ std::string print_match(const Pattern& pattern);  // its match alone
 struct Match {
   int pattern;                           // index into the list given
   std::vector<NodeId> nodes;             // topological order; the last is the root
-  std::map<std::string, ValueId> ports;  // variables and outputs ("out", "out1", …)
+  std::map<std::string, ValueId> ports;  // variables, taps and outputs ("out", "out1", …)
 };
+
+// The declared name of a match's port: Y of Y.1.
+std::string declared_port(const std::string& port);
 
 // A node where a pattern's operators fitted and a constraint did not: "k%16==0 fails: k=13".
 struct NearMiss {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/dtype.h"
@@ -34,8 +35,12 @@ struct PatternNode {
   std::string alias;        // empty: none
   std::vector<OpName> ops;  // alternatives, never empty
   bool is_optional = false;
+  bool is_tap = false;  // its value may be read outside, as the output port of its alias
   std::vector<PatternOperand> operands;
 };
+
+// The variable of a link that stands for what has been matched so far.
+inline constexpr std::string_view kSoFar = ".";
 
 bool operator==(const PatternOperand& a, const PatternOperand& b);
 bool operator==(const PatternNode& a, const PatternNode& b);

@@ -22,7 +22,7 @@ std::string print_ops(const std::vector<OpName>& ops) {
 }
 
 std::string print_node(const PatternNode& node) {
-  std::string text = node.alias.empty() ? "" : node.alias + "=";
+  std::string text = node.alias.empty() ? "" : (node.is_tap ? "^" : "") + node.alias + "=";
   text += print_ops(node.ops) + (node.is_optional ? "?(" : "(");
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
     text += (i == 0 ? "" : ",") + print_operand(node.operands[i]);
@@ -75,17 +75,21 @@ bool operator==(const PatternOperand& a, const PatternOperand& b) {
 
 bool operator==(const PatternNode& a, const PatternNode& b) {
   return a.alias == b.alias && a.ops == b.ops && a.is_optional == b.is_optional &&
-         a.operands == b.operands;
+         a.is_tap == b.is_tap && a.operands == b.operands;
 }
 
 bool operator==(const Pattern& a, const Pattern& b) {
   const auto same = [](const auto& x, const auto& y) { return x && y ? *x == *y : !x && !y; };
-  if (a.constraints.size() != b.constraints.size()) return false;
+  if (a.constraints.size() != b.constraints.size() || a.links.size() != b.links.size())
+    return false;
+  for (std::size_t i = 0; i < a.links.size(); ++i) {
+    if (!same(a.links[i], b.links[i])) return false;
+  }
   for (std::size_t i = 0; i < a.constraints.size(); ++i) {
     if (!same(a.constraints[i], b.constraints[i])) return false;
   }
-  return a.id == b.id && same(a.root, b.root) && a.ops == b.ops && a.variants == b.variants &&
-         a.aliases == b.aliases;
+  return a.id == b.id && a.most_links == b.most_links && same(a.root, b.root) && a.ops == b.ops &&
+         a.variants == b.variants && a.aliases == b.aliases;
 }
 
 std::string to_string(const OpName& op) {
@@ -149,6 +153,10 @@ PatternText print_pattern(const Pattern& pattern) {
   PatternText text;
   text.id = pattern.id;
   text.match = print_match(pattern);
+  for (const auto& link : pattern.links) {
+    text.fuse += text.fuse.empty() ? fmt::format("{}: ", pattern.most_links) : "; ";
+    text.fuse += print_node(*link);
+  }
   text.ops = pattern.ops;
   for (const auto& constraint : pattern.constraints) {
     text.where += (text.where.empty() ? "" : "; ") + to_string(*constraint);

@@ -52,6 +52,7 @@ struct Candidates {
 struct CandidateFilter {
   std::vector<std::string> exclude;         // plugins
   std::map<std::string, std::string> pins;  // node name → plugin
+  bool is_fusing = true;                    // false: every node is a region of its own
 };
 
 // throws  Error{kNotFound} if a pin names an unknown node or plugin; Error{kUnsupported} naming a

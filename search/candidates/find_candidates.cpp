@@ -124,6 +124,7 @@ class Finder {
     PatternText text;
     text.id = p.id;
     text.match = p.match;
+    text.fuse = p.fuse;
     text.ops = p.ops;
     text.where = p.where;
     text.layouts = p.layouts;
@@ -191,7 +192,7 @@ class Finder {
     std::optional<Layout> layout;
     for (const auto& [port, bound] : match.ports) {
       if (bound != value) continue;
-      const auto it = variant.layouts.find(port);
+      const auto it = variant.layouts.find(declared_port(port));
       const bool is_dense = it == variant.layouts.end() || it->second == "dense";
       const Layout wanted = is_dense ? dense(value) : *parse_layout(it->second);
       if (wanted.rank() != static_cast<int>(graph_.value(value).type.shape.size())) {
@@ -244,6 +245,12 @@ class Finder {
   }
 
   void add(Ranked ranked) {
+    const std::size_t size = ranked.candidate.nodes.size();
+    if (!filter_.is_fusing && size > 1) {
+      why_not(ranked.candidate.nodes.back(), ranked.candidate.plugin, ranked.candidate.pattern,
+              fmt::format("covers {} nodes, and fusing is off", size));
+      return;
+    }
     for (const NodeId node : ranked.candidate.nodes) {
       if (filter_.pins.empty()) break;
       const auto pin = filter_.pins.find(graph_.node(node).name);

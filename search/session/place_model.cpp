@@ -8,9 +8,11 @@
 namespace inlay {
 
 Imported import_model(const std::filesystem::path& model,
-                      const std::map<std::string, Shape>& shapes, PluginHost& host) {
+                      const std::map<std::string, Shape>& shapes, PluginHost& host,
+                      const std::map<std::string, double>& values) {
   ImportOptions options;
   options.shapes = shapes;
+  options.numbers = values;
   const std::shared_ptr<Device> reference = host.open_device("reference");
   options.evaluate = [reference](const Region& region) { return evaluate(region, {}, *reference); };
   Imported imported = import_onnx(model, options);
@@ -24,7 +26,7 @@ Imported import_model(const std::filesystem::path& model,
 
 PlacedModel place_model(const std::filesystem::path& model, const ModelOptions& options,
                         PluginHost& host, const HostOptions& host_options, Log& log) {
-  Imported imported = import_model(model, options.shapes, host);
+  Imported imported = import_model(model, options.shapes, host, options.values);
   CostDatabase database(options.database.empty() ? default_database_path() : options.database);
   WorkerClient worker({.search_path = host_options.search_path,
                        .exclude = host_options.exclude,
@@ -41,7 +43,8 @@ PlacedModel place_model(const std::filesystem::path& model, const ModelOptions& 
                              .seed = options.seed};
   PlaceOptions place_options;
   place_options.strategy = options.strategy;
-  place_options.filter = {.exclude = host_options.exclude, .pins = options.pins};
+  place_options.filter = {
+      .exclude = host_options.exclude, .pins = options.pins, .is_fusing = options.is_fusing};
   place_options.limits.cancelled = options.cancelled;
   Placed placed = place(imported.graph, context, place_options);
   return {std::move(imported), std::move(placed)};

@@ -20,8 +20,10 @@ namespace inlay {
 
 struct ModelOptions {
   std::map<std::string, Shape> shapes;      // of inputs, binding symbolic dimensions
+  std::map<std::string, double> values;     // of inputs that shall be constants, each element
   std::string strategy = "dynamic";         // one of strategy_names()
   std::map<std::string, std::string> pins;  // node name → plugin
+  bool is_fusing = true;                    // false: every node is a region of its own
   std::chrono::milliseconds budget{0};      // for measuring; 0: no limit
   std::uint64_t seed = 1;
   std::filesystem::path database;  // of measurements; empty: default_database_path()
@@ -39,7 +41,8 @@ struct PlacedModel {
 // Imports a model, with constants folded by the reference plugin and unrolled operators recognised.
 // throws  Error{kNotFound} if there is no reference plugin; all that import_onnx throws
 Imported import_model(const std::filesystem::path& model,
-                      const std::map<std::string, Shape>& shapes, PluginHost& host);
+                      const std::map<std::string, Shape>& shapes, PluginHost& host,
+                      const std::map<std::string, double>& values = {});
 
 // `host_options`: those of `host`; the worker gets the same plugins and threads.
 // throws  what import_model and place throw; Error{kIo, kBusy, kCorrupt} from the database

@@ -17,6 +17,7 @@ constexpr PluginInfo kInfo{.name = "acme",
                            .cpu = "  avx2   fma "};
 constexpr Pattern kPatterns[] = {{.id = "mm",
                                   .match = "MatMul(A,B)",
+                                  .fuse = "2: Relu(.)",
                                   .where = "A: f32[m,k]; B: const",
                                   .layouts = "A:ab|A:ba",
                                   .tolerance = "accum",
@@ -33,6 +34,7 @@ TEST(ManifestText, IsJsonWithEverythingTheAuthorWrote) {
   EXPECT_EQ(json["name"], "acme");
   EXPECT_EQ(json["threads"], "capped");
   EXPECT_EQ(json["patterns"][0]["match"], "MatMul(A,B)");
+  EXPECT_EQ(json["patterns"][0]["fuse"], "2: Relu(.)");
   EXPECT_EQ(json["patterns"][0]["where"], "A: f32[m,k]; B: const");
   EXPECT_EQ(json["patterns"][0]["layouts"], "A:ab|A:ba");
   EXPECT_FALSE(json["patterns"][0].contains("ops"));

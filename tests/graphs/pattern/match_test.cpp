@@ -128,6 +128,23 @@ TEST(Matcher, AnInnerNodeReadElsewhereIsANearMiss) {
   EXPECT_EQ(only_reason(g, text("Relu(Tanh(X))")), "Tanh 't' is also read by 'e'");
 }
 
+TEST(Matcher, ATapReadElsewhereIsAnOutputAndOtherwiseInside) {
+  for (const bool is_read : {false, true}) {
+    GraphBuilder b("g");
+    const ValueId x = b.input("x", f32({2, 3}));
+    const ValueId y = b.input("y", f32({2, 3}));
+    const ValueId sum = b.node("s", "Add", {x, y});
+    b.output(b.node("r", "Relu", {sum}));
+    if (is_read) b.output(b.node("t", "Tanh", {sum}));
+    const MatchReport report = match(b.build(), text("Relu(^s=Add(X,Y))", "s: f32[n,c]"));
+    ASSERT_EQ(report.matches.size(), 1U);
+    EXPECT_EQ(report.matches[0].nodes.size(), 2U);
+    const auto port = report.matches[0].ports.find("s");
+    EXPECT_EQ(port == report.matches[0].ports.end() ? kNoValue : port->second,
+              is_read ? sum : kNoValue);
+  }
+}
+
 TEST(Matcher, AnInnerGraphOutputIsANearMiss) {
   GraphBuilder b("g");
   const ValueId t = b.node("t", "Tanh", {b.input("x", f32({4}))});

@@ -90,6 +90,8 @@ TEST(PatternParser, RefusesWhatHasNoMeaning) {
   EXPECT_NE(error_of(text("Relu(X)", "", "X:abz")).find("'abz' is not a layout"),
             std::string::npos);
   EXPECT_NE(error_of(text("Relu(X)", "", "Q:abcd")).find("unknown port 'Q'"), std::string::npos);
+  EXPECT_NE(error_of(text("^a=Relu(X)")).find("the root is an output"), std::string::npos);
+  EXPECT_NE(error_of(text("Relu(^Abs(X))")).find("expected the tap's name"), std::string::npos);
   EXPECT_NE(error_of(text("")).find("exactly one of match and ops"), std::string::npos);
 }
 

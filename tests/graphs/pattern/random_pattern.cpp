@@ -20,6 +20,7 @@ class Generator {
       nodes_ = {"Relu", "Fast"};
     } else {
       p.root = node(0, true);
+      if (chance(3)) add_links(p);
     }
     ports_.insert("out");
     const int clauses = number(4);
@@ -42,6 +43,26 @@ class Generator {
     return *it;
   }
 
+  void add_links(Pattern& p) {
+    p.most_links = 1 + number(16);
+    for (int i = 0, count = 1 + number(3); i < count; ++i) {
+      auto link = std::make_shared<PatternNode>();
+      const std::string op = "Link" + std::to_string(i);
+      link->ops.push_back({"", op});
+      nodes_.insert(op);
+      PatternOperand so_far;
+      so_far.variable = std::string(kSoFar);
+      link->operands.push_back(so_far);
+      if (chance(2)) {
+        PatternOperand side;
+        side.variable = "S";
+        ports_.insert("S");
+        link->operands.push_back(side);
+      }
+      p.links.push_back(std::move(link));
+    }
+  }
+
   std::shared_ptr<const PatternNode> node(int depth, bool is_root) {
     auto made = std::make_shared<PatternNode>();
     // Operators are numbered so that each names one node, which makes Op.attribute unambiguous.
@@ -49,6 +70,8 @@ class Generator {
     made->ops.push_back({chance(5) ? "com.acme" : "", op});
     if (chance(4)) made->ops.push_back({"", op + "b"});
     if (chance(4)) made->alias = "n" + std::to_string(count_);
+    made->is_tap = !is_root && !made->alias.empty() && chance(3);
+    if (made->is_tap) ports_.insert(made->alias);
     made->is_optional = !is_root && chance(5) && optional_++ < 5;
     nodes_.insert(made->alias.empty() ? op : made->alias);
     const int operands = 1 + number(3);

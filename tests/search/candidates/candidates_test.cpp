@@ -194,6 +194,16 @@ TEST(FindCandidates, APinLeavesOnlyThePluginsCandidates) {
   EXPECT_EQ(all.why_not[0].reason, "'relu0' is pinned to reference");
 }
 
+TEST(FindCandidates, WithoutFusingEveryCandidateIsOneNodeAndTheOthersSayWhy) {
+  const Candidates all = find_candidates(
+      conv_net(1), {reference(), plugin("fast", {pattern("c", "Relu?(Conv(X,W))")})},
+      {.exclude = {}, .pins = {}, .is_fusing = false});
+  for (const Candidate& candidate : all.list) EXPECT_EQ(candidate.nodes.size(), 1U);
+  EXPECT_FALSE(of_plugin(all, "fast").empty());
+  ASSERT_EQ(all.why_not.size(), 1U);
+  EXPECT_EQ(all.why_not[0].reason, "covers 2 nodes, and fusing is off");
+}
+
 TEST(FindCandidates, APinToAnUnknownNodeOrPluginIsAnError) {
   const Graph g = conv_net(1);
   EXPECT_EQ(
