@@ -11,9 +11,29 @@ namespace {
 // Operators whose ONNX form is the canonical one, defaults apart.
 Values same(Operator& op) { return op.emit_same(op.inputs()); }
 
+// Whether every element of an operand is this number.
+bool is_constant_of(Operator& op, int i, double number) {
+  const Tensor* tensor = op.constant(i);
+  if (tensor == nullptr || element_count(tensor->shape()) != 1) return false;
+  return to_doubles(*tensor)[0] == number;
+}
+
+// The operand that the operator gives back bit for bit: x · 1, x / 1, x - 0, x to the power of 1.
+// Not x + 0, which makes 0 of -0.
+std::optional<ValueId> unchanged(Operator& op) {
+  const std::string& name = op.op();
+  const bool keeps_first =
+      ((name == "Mul" || name == "Div" || name == "Pow") && is_constant_of(op, 1, 1)) ||
+      (name == "Sub" && is_constant_of(op, 1, 0));
+  if (keeps_first && op.rank(1) <= op.rank(0)) return op.input(0);
+  if (name == "Mul" && is_constant_of(op, 0, 1) && op.rank(0) <= op.rank(1)) return op.input(1);
+  return std::nullopt;
+}
+
 // Up to opset 6 the second operand was aligned by attributes: with `broadcast`, its dimensions
 // start at `axis` of the first one's. As of 7 trailing dimensions match, so ones are appended.
 Values binary(Operator& op) {
+  if (const auto same_value = unchanged(op)) return op.identity(*same_value);
   ValueId b = op.input(1);
   if (op.opset() < 7 && op.get_int("broadcast", 0) != 0 && op.has_attribute("axis")) {
     const std::int64_t axis = op.axis(op.get_int("axis", 0), op.rank(0) + 1);

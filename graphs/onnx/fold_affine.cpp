@@ -30,7 +30,6 @@ Tensor from_doubles(const TensorType& type, const Doubles& values) {
   return tensor;
 }
 
-// Which of the two a node is.
 bool is_convolution(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
 
 // The output channel that element i of the weight contributes to.
@@ -45,6 +44,23 @@ std::int64_t channel_of(const Node& node, const Shape& weight, std::int64_t i) {
   if (node.op == "Gemm") return get_int(node.attributes, "transB", 0) != 0 ? row : column;
   const std::int64_t rows_per_group = weight[0] / get_int(node.attributes, "group", 1);
   return row / rows_per_group * weight[1] + column;
+}
+
+bool is_arithmetic(const Node& node) {
+  return node.op == "Add" || node.op == "Sub" || node.op == "Mul" || node.op == "Div";
+}
+
+// A node with a weight and a bias whose output has its channels second.
+bool has_channels(const Node& node) { return is_convolution(node) || node.op == "Gemm"; }
+
+// y = factor · x + shift, a number each per channel.
+struct Affine {
+  Doubles factor;
+  Doubles shift;
+};
+
+bool has_other_than(const Doubles& numbers, double neutral) {
+  return std::any_of(numbers.begin(), numbers.end(), [&](double n) { return n != neutral; });
 }
 
 class AffineFolder {
@@ -65,8 +81,13 @@ class AffineFolder {
   void run() {
     const std::size_t count = draft_.nodes.size();
     for (std::size_t i = 0; i < count; ++i) {
-      if (draft_.nodes[i].op == "BatchNormalization") fold_batch_norm(draft_.nodes[i]);
-      if (draft_.nodes[i].op == "Add") fold_add(draft_.nodes[i]);
+      Node& node = draft_.nodes[i];
+      if (node.op == "BatchNormalization") fold_batch_norm(node);
+      if (is_arithmetic(node)) fold_after(node);
+      if (node.op == "Conv") {
+        while (fold_before(node)) {
+        }
+      }
     }
   }
 
@@ -110,11 +131,43 @@ class AffineFolder {
     return bias;
   }
 
+  // Scales and then shifts what a node gives, per output channel. False, and nothing changes, if
+  // its weight or bias is not constant or a number would not be finite.
+  bool apply_after(Node& node, const Affine& affine) {
+    const auto channels = static_cast<std::int64_t>(affine.factor.size());
+    const std::optional<Doubles> bias = bias_of(node, channels);
+    if (!bias) return false;
+    const bool scales = has_other_than(affine.factor, 1);
+    const bool has_bias = node.inputs.size() >= 3 || has_other_than(affine.shift, 0);
+    const Tensor* weight = draft_.constant(node.inputs[1]);
+    if (scales && (weight == nullptr || !is_float(weight->dtype()))) return false;
+    Doubles new_bias(affine.factor.size());
+    for (std::size_t c = 0; c < new_bias.size(); ++c) {
+      new_bias[c] = (*bias)[c] * affine.factor[c] + affine.shift[c];
+      // A factor that is not a number would spread from one channel's zeros to its weight.
+      if (!std::isfinite(affine.factor[c]) || !std::isfinite(new_bias[c])) return false;
+    }
+    if (scales) {
+      Doubles scaled = to_doubles(*weight);
+      for (std::size_t i = 0; i < scaled.size(); ++i) {
+        scaled[i] *= affine.factor[static_cast<std::size_t>(
+            channel_of(node, weight->shape(), static_cast<std::int64_t>(i)))];
+      }
+      const TensorType type = weight->type();
+      node.inputs[1] = new_constant(type, scaled, node.name + ".weight");
+    }
+    if (has_bias) {
+      node.inputs.resize(3);
+      const DType dtype = draft_.type(node.inputs[1]).dtype;
+      node.inputs[2] = new_constant({dtype, {channels}}, new_bias, node.name + ".bias");
+      if (node.op == "Gemm") node.attributes["beta"] = 1.0f;
+    }
+    return true;
+  }
+
   void fold_batch_norm(Node& norm) {
     Node* node = sole_producer(norm.inputs[0]);
-    if (node == nullptr || !(is_convolution(*node) || node->op == "Gemm")) return;
-    const Tensor* weight = draft_.constant(node->inputs[1]);
-    if (weight == nullptr || !is_float(weight->dtype())) return;
+    if (node == nullptr || !has_channels(*node)) return;
     Doubles parameters[4];
     for (std::size_t i = 0; i < 4; ++i) {
       const Tensor* tensor = draft_.constant(norm.inputs[i + 1]);
@@ -122,56 +175,102 @@ class AffineFolder {
       parameters[i] = to_doubles(*tensor);
     }
     const auto& [scale, shift, mean, variance] = parameters;
-    const auto channels = static_cast<std::int64_t>(scale.size());
-    const std::optional<Doubles> bias = bias_of(*node, channels);
-    if (!bias) return;
-
     const auto epsilon = static_cast<double>(get_float(norm.attributes, "epsilon", 1e-5f));
-    Doubles factor(scale.size());
-    Doubles new_bias(scale.size());
-    for (std::size_t c = 0; c < factor.size(); ++c) {
-      factor[c] = scale[c] / std::sqrt(variance[c] + epsilon);
-      new_bias[c] = ((*bias)[c] - mean[c]) * factor[c] + shift[c];
-      // A factor that is not a number would spread from one channel's zeros to its weight.
-      if (!std::isfinite(factor[c]) || !std::isfinite(new_bias[c])) return;
+    Affine affine;
+    for (std::size_t c = 0; c < scale.size(); ++c) {
+      const double factor = scale[c] / std::sqrt(variance[c] + epsilon);
+      affine.factor.push_back(factor);
+      affine.shift.push_back(shift[c] - mean[c] * factor);
     }
-    Doubles new_weight = to_doubles(*weight);
-    for (std::size_t i = 0; i < new_weight.size(); ++i) {
-      new_weight[i] *= factor[static_cast<std::size_t>(
-          channel_of(*node, weight->shape(), static_cast<std::int64_t>(i)))];
-    }
-    const TensorType weight_type = weight->type();
-    node->inputs.resize(3);
-    node->inputs[1] = new_constant(weight_type, new_weight, node->name + ".weight");
-    node->inputs[2] = new_constant({weight_type.dtype, {channels}}, new_bias, node->name + ".bias");
-    if (node->op == "Gemm") node->attributes["beta"] = 1.0f;
-    absorb(*node, norm, "fold-batch-norm");
+    if (apply_after(*node, affine)) absorb(*node, norm, "fold-batch-norm");
   }
 
-  void fold_add(Node& add) {
-    for (const std::size_t side : {0u, 1u}) {
-      Node* node = sole_producer(add.inputs[side]);
-      const Tensor* addend = draft_.constant(add.inputs[1 - side]);
-      if (node == nullptr || addend == nullptr) continue;
-      if (!is_convolution(*node) || node->inputs.size() != 2) continue;
-      const Shape& output = draft_.type(add.inputs[side]).shape;
-      const Shape& shape = addend->shape();
-      if (shape.size() > output.size()) continue;
-      // Aligned at the end; only the channel dimension, which stands second, may be more than 1.
-      bool is_per_channel = true;
-      const std::size_t first = output.size() - shape.size();
-      for (std::size_t i = 0; i < shape.size(); ++i) {
-        const bool may_span = i + first == 1 && shape[i] == output[1];
-        is_per_channel = is_per_channel && (may_span || shape[i] == 1);
+  // What the node does to operand `side`, whose type it keeps, if the other is a constant of one
+  // number a channel; empty if that is not what it does.
+  std::optional<Affine> affine_of(const Node& node, std::size_t side) const {
+    const Tensor* tensor = draft_.constant(node.inputs[1 - side]);
+    const TensorType& type = draft_.type(node.inputs[side]);
+    if (tensor == nullptr || !is_float(type.dtype) || type.shape.size() < 2) return std::nullopt;
+    if (draft_.type(node.outputs[0]) != type || tensor->shape().size() > type.shape.size()) {
+      return std::nullopt;
+    }
+    // Aligned at the end; only the channel dimension, which stands second, may be more than 1.
+    const std::size_t first = type.shape.size() - tensor->shape().size();
+    for (std::size_t i = 0; i < tensor->shape().size(); ++i) {
+      if (tensor->shape()[i] != 1 && i + first != 1) return std::nullopt;
+    }
+    const auto channels = static_cast<std::size_t>(type.shape[1]);
+    Doubles numbers = to_doubles(*tensor);
+    if (numbers.size() == 1) numbers.assign(channels, numbers[0]);
+    Affine affine{Doubles(channels, 1.0), Doubles(channels, 0.0)};
+    if (node.op == "Add") affine.shift = numbers;
+    if (node.op == "Mul") affine.factor = numbers;
+    if (node.op == "Sub") {
+      if (side == 1) affine.factor.assign(channels, -1.0);
+      affine.shift = numbers;
+      if (side == 0) {
+        for (double& number : affine.shift) number = -number;
       }
-      if (!is_per_channel) continue;
-      Doubles bias = to_doubles(*addend);
-      if (bias.size() == 1) bias.assign(static_cast<std::size_t>(output[1]), bias[0]);
-      const DType dtype = addend->dtype();
-      node->inputs.push_back(new_constant({dtype, {output[1]}}, bias, node->name + ".bias"));
-      absorb(*node, add, "fold-bias");
+    }
+    if (node.op == "Div") {
+      if (side == 1) return std::nullopt;
+      for (std::size_t c = 0; c < channels; ++c) affine.factor[c] = 1.0 / numbers[c];
+    }
+    return affine;
+  }
+
+  static const char* kind_of(const Node& node) {
+    return node.op == "Mul" || node.op == "Div" ? "fold-scale" : "fold-bias";
+  }
+
+  void fold_after(Node& node) {
+    for (const std::size_t side : {0u, 1u}) {
+      Node* before = sole_producer(node.inputs[side]);
+      if (before == nullptr || !has_channels(*before)) continue;
+      const std::optional<Affine> affine = affine_of(node, side);
+      if (!affine || !apply_after(*before, *affine)) continue;
+      absorb(*before, node, kind_of(node));
       return;
     }
+  }
+
+  // What is done to each input channel of a Conv goes into its weight; an addition only where no
+  // padding is, for padding is not added to.
+  bool fold_before(Node& conv) {
+    Node* node = sole_producer(conv.inputs[0]);
+    if (node == nullptr || !is_arithmetic(*node)) return false;
+    const std::size_t side = draft_.constant(node->inputs[0]) == nullptr ? 0 : 1;
+    const std::optional<Affine> affine = affine_of(*node, side);
+    const Tensor* weight = draft_.constant(conv.inputs[1]);
+    if (!affine || weight == nullptr || !is_float(weight->dtype())) return false;
+    const bool shifts = has_other_than(affine->shift, 0);
+    const std::vector<std::int64_t> pads = get_ints(conv.attributes, "pads", {});
+    if (shifts && std::any_of(pads.begin(), pads.end(), [](auto p) { return p != 0; }))
+      return false;
+
+    const Shape& shape = weight->shape();
+    const std::int64_t inner = element_count(Shape(shape.begin() + 2, shape.end()));
+    const std::int64_t rows_per_group = shape[0] / get_int(conv.attributes, "group", 1);
+    Doubles scaled = to_doubles(*weight);
+    Affine sums{Doubles(static_cast<std::size_t>(shape[0]), 1.0),
+                Doubles(static_cast<std::size_t>(shape[0]), 0.0)};
+    for (std::size_t i = 0; i < scaled.size(); ++i) {
+      const auto row = static_cast<std::int64_t>(i) / inner / shape[1];
+      const auto channel = static_cast<std::size_t>(
+          row / rows_per_group * shape[1] + static_cast<std::int64_t>(i) / inner % shape[1]);
+      sums.shift[static_cast<std::size_t>(row)] += scaled[i] * affine->shift[channel];
+      scaled[i] *= affine->factor[channel];
+      if (!std::isfinite(scaled[i])) return false;
+    }
+    const TensorType type = weight->type();
+    if (!apply_after(conv, sums)) return false;
+    if (has_other_than(affine->factor, 1)) {
+      conv.inputs[1] = new_constant(type, scaled, conv.name + ".weight");
+    }
+    draft_.rewrites.push_back({kind_of(*node), {node->name, conv.name}, true});
+    conv.inputs[0] = node->inputs[side];
+    node->op.clear();
+    return true;
   }
 
   Draft& draft_;

@@ -1,14 +1,15 @@
-// Takes what is added to or scaled after a convolution into its weight and bias.
+// Takes what is added to or scaled before and after a convolution into its weight and bias.
 #pragma once
 
 #include "graphs/onnx/draft.h"
 
 namespace inlay {
 
-// Conv, ConvTranspose or Gemm, read by a BatchNormalization alone, all parameters constant: one
-// node. A Conv without a bias, read by an Add of one constant per channel alone: one node. The new
-// parameters are computed in double and rounded once, so results differ in rounding; each is
-// recorded as a rewrite.
+// Into a Conv, ConvTranspose or Gemm goes the BatchNormalization that alone reads it, and whatever
+// adds, subtracts, multiplies or divides by one constant per channel after it; into a Conv also
+// what does so to its input, an addition only where no padding is. All parameters must be constant.
+// The new ones are computed in double and rounded once a step, so results differ in rounding; each
+// is recorded as a rewrite: "fold-batch-norm", "fold-scale", "fold-bias".
 void fold_affine(Draft& draft);
 
 }  // namespace inlay

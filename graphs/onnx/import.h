@@ -31,13 +31,14 @@ struct ImportOptions {
   std::map<std::string, Tensor>
       values;          // input name → value: a constant and no input; decides what an If does
   Evaluator evaluate;  // without it nothing is folded, and a shape that needs folding is an error
-  bool fold_batch_norm = true;  // changes rounding; recorded as a rewrite
+  bool fold_batch_norm = true;  // and other scales and shifts; changes rounding
+  bool sink_transposes = true;  // see sink_transposes.h
 };
 
 // What import changed, for `inlay import --show-changes`.
 struct Rewrite {
-  std::string kind;  // "fold-constant", "fold-batch-norm", "remove-identity", "merge-equal",
-                     // "remove-dead", …
+  std::string kind;  // "fold-constant", "fold-batch-norm", "fold-scale", "fold-bias",
+                     // "remove-identity", "sink-transpose", "merge-equal", "remove-dead", …
   std::vector<std::string> nodes;
   bool changes_rounding = false;
 };

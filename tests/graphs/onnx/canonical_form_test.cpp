@@ -205,7 +205,7 @@ TEST(CanonicalLstm, BatchFirstBecomesTransposes) {
             "activation_beta=[], activations=[Sigmoid, Tanh, Tanh], clip=0, direction=\"forward\", "
             "hidden_size=4, input_forget=0}\n"
             "y: f32[2x5x1x4] = Transpose(n_y_1) {perm=[2, 0, 1, 3]}\n"
-            "c: f32[2x1x4] = Transpose(n_y_1_2) {perm=[1, 0, 2]}\n");
+            "c: f32[2x1x4] = Reshape(n_y_1_2)\n");
 }
 
 TEST(CanonicalGroupNormalization, ScalesPerGroupBecomePerChannel) {

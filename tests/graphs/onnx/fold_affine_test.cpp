@@ -129,6 +129,76 @@ TEST(FoldAffine, LastAxisConstantIsNoBias) {
   EXPECT_EQ(m.import().graph.node_count(), 2);
 }
 
+// The batch normalization of a network whose exporter wrote it out.
+TEST(FoldAffine, ConvTakesAChainOfArithmetic) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
+  m.constant("b", floats({2}, {1, 1})).constant("two", floats({}, {2}));
+  m.constant("mean", floats({2, 1, 1}, {3, 4})).constant("scale", floats({1, 2, 1, 1}, {5, 6}));
+  m.node("Conv", {"x", "w", "b"}, {"c"});
+  m.node("Sub", {"c", "mean"}, {"centred"});
+  m.node("Mul", {"scale", "centred"}, {"scaled"});
+  m.node("Div", {"scaled", "two"}, {"halved"});
+  m.node("Sub", {"mean", "halved"}, {"y"});
+  m.output("y");
+  const Imported imported = m.import();
+  ASSERT_EQ(imported.graph.node_count(), 1);
+  // y = mean - scale (x w + b - mean) / 2
+  EXPECT_EQ(parameter(imported.graph, 1), floats({2, 1, 1, 1}, {-2.5f, -6}));
+  EXPECT_EQ(parameter(imported.graph, 2), floats({2}, {8, 13}));
+  std::vector<std::string> kinds;
+  for (const Rewrite& r : imported.rewrites) kinds.push_back(r.kind);
+  EXPECT_EQ(kinds,
+            (std::vector<std::string>{"fold-bias", "fold-scale", "fold-scale", "fold-bias"}));
+}
+
+TEST(FoldAffine, QuotientOfAConstantStays) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
+  m.constant("two", floats({}, {2}));
+  m.node("Conv", {"x", "w"}, {"c"});
+  m.node("Div", {"two", "c"}, {"y"});
+  m.output("y");
+  EXPECT_EQ(m.import().graph.node_count(), 2);
+}
+
+TEST(FoldAffine, ConvTakesWhatIsDoneToItsInput) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 4, 2, 2});
+  // Two groups of two input channels and one output channel.
+  m.constant("w", floats({2, 2, 1, 1}, {1, 2, 3, 4})).constant("b", floats({2}, {1, 2}));
+  m.constant("s", floats({4, 1, 1}, {1, 10, 100, 1000}))
+      .constant("k", floats({4, 1, 1}, {1, 1, 2, 3}));
+  m.node("Relu", {"x"}, {"r"});
+  m.node("Mul", {"r", "s"}, {"scaled"});
+  m.node("Add", {"k", "scaled"}, {"shifted"});
+  m.node("Conv", {"shifted", "w", "b"}, {"y"}, {{"group", std::int64_t{2}}});
+  m.output("y");
+  const Graph graph = m.import().graph;
+  ASSERT_EQ(graph.node_count(), 2) << graph.to_text();
+  const Node& conv = graph.node(NodeId{1});
+  EXPECT_EQ(*graph.value(conv.inputs[1]).constant, floats({2, 2, 1, 1}, {1, 20, 300, 4000}));
+  EXPECT_EQ(*graph.value(conv.inputs[2]).constant, floats({2}, {1 + 1 + 2, 2 + 6 + 12}));
+}
+
+TEST(FoldAffine, PaddingIsScaledButNotAddedTo) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 1, 3, 3})
+      .constant("w", floats({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  m.constant("s", floats({}, {2})).constant("k", floats({}, {3}));
+  m.node("Relu", {"x"}, {"r"});
+  m.node("Mul", {"r", "s"}, {"scaled"});
+  m.node("Conv", {"scaled", "w"}, {"c"}, {{"pads", ints({1, 1, 1, 1})}});
+  m.node("Relu", {"c"}, {"r2"});
+  m.node("Add", {"r2", "k"}, {"shifted"});
+  m.node("Conv", {"shifted", "w"}, {"y"}, {{"pads", ints({1, 1, 1, 1})}});
+  m.output("y");
+  const Graph graph = m.import().graph;
+  std::vector<std::string> ops;
+  for (const Node& node : graph.nodes()) ops.push_back(node.op);
+  EXPECT_EQ(ops, (std::vector<std::string>{"Relu", "Conv", "Relu", "Add", "Conv"}));
+}
+
 TEST(FoldAffine, ScalarConstantIsWidened) {
   ModelBuilder m(13);
   m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1, 2}));
