@@ -1,5 +1,6 @@
 #include "plugins/onednn/chain.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -41,6 +42,11 @@ std::optional<Eltwise> find_eltwise(const sdk::NodeView& node) {
   return std::nullopt;
 }
 
+std::optional<float> constant_scalar(const sdk::ValueView& value) {
+  if (!value.is_constant() || value.count() != 1 || value.dtype() != INLAY_F32) return std::nullopt;
+  return value.constant_as<float>()[0];
+}
+
 std::optional<algorithm> find_binary(std::string_view op) {
   if (op == "Add") return algorithm::binary_add;
   if (op == "Sub") return algorithm::binary_sub;
@@ -61,8 +67,7 @@ bool reads(const sdk::NodeView& node, int value) {
 float scalar_operand(const sdk::RegionView& region, const sdk::NodeView& node) {
   for (const std::int32_t index : node.inputs()) {
     if (index < 0) continue;
-    const sdk::ValueView value = region.value(index);
-    if (value.is_constant() && value.count() == 1) return value.constant_as<float>()[0];
+    if (const auto scalar = constant_scalar(region.value(index))) return *scalar;
   }
   return std::numeric_limits<float>::quiet_NaN();
 }
@@ -118,13 +123,29 @@ sdk::ValueView other_operand(const sdk::RegionView& region, const sdk::NodeView&
   if (is_second == (node.input(0) == previous)) {
     throw sdk::Decline(std::string(node.op()) + " does not take the value before it once");
   }
-  if (is_second && (node.op() == "Sub" || node.op() == "Div")) {
-    throw sdk::Decline(std::string(node.op()) + " takes the value before it second");
-  }
   return region.value(node.input(is_second ? 0 : 1));
 }
 
 }  // namespace
+
+// P - v is -v + P, and P / v a power of v.
+Chain::Link Chain::turned_around(const Link& link) {
+  if (link.op == "Sub") {
+    links_.push_back({Eltwise{algorithm::eltwise_linear, -1, 0}, link.op, std::nullopt});
+    return {std::nullopt, "Add", link.operand};
+  }
+  if (link.op == "Div") {
+    const auto scalar = constant_scalar(*link.operand);
+    if (!scalar) throw sdk::Decline("Div: divides more than one number by the value before it");
+    return {Eltwise{algorithm::eltwise_pow, *scalar, -1}, link.op, std::nullopt};
+  }
+  if (link.op == "PRelu") throw sdk::Decline("PRelu: the value before it is the slope");
+  return link;
+}
+
+void Chain::negate_first() {
+  links_.insert(links_.begin(), {Eltwise{algorithm::eltwise_linear, -1, 0}, "Neg", std::nullopt});
+}
 
 Chain Chain::after(const sdk::RegionView& region, int main) {
   return Chain(region, main + 1, region.node(main).outputs()[0]);
@@ -145,8 +166,9 @@ Chain::Chain(const sdk::RegionView& region, int first, int previous) {
     } else if (const auto swish = find_spelt_swish(region, i, previous)) {
       link.eltwise = swish;
       i += 1;
-    } else if (find_binary(node.op())) {
+    } else if (find_binary(node.op()) || node.op() == "PRelu") {
       link.operand = other_operand(region, node, previous);
+      if (node.input(1) == previous) link = turned_around(link);
     } else if (link.eltwise = find_eltwise(node); !link.eltwise || node.input(0) != previous) {
       throw sdk::Decline("no post-operation for " + std::string(node.op()));
     }
@@ -207,12 +229,12 @@ void Chain::append(dnnl::post_ops& post_ops, const Link& link, const Dims& dims,
   }
   const sdk::ValueView operand = *link.operand;
   const std::string_view op = link.op;
-  if (operand.is_constant() && operand.count() == 1 && op != "Max" && op != "Min") {
-    const float scalar = operand.constant_as<float>()[0];
-    if (op == "Add") post_ops.append_eltwise(algorithm::eltwise_linear, 1, scalar);
-    if (op == "Sub") post_ops.append_eltwise(algorithm::eltwise_linear, 1, -scalar);
-    if (op == "Mul") post_ops.append_eltwise(algorithm::eltwise_linear, scalar, 0);
-    if (op == "Div") post_ops.append_eltwise(algorithm::eltwise_linear, 1 / scalar, 0);
+  if (op == "PRelu") return append_prelu(post_ops, operand, dims);
+  if (const auto scalar = constant_scalar(operand); scalar && op != "Max" && op != "Min") {
+    if (op == "Add") post_ops.append_eltwise(algorithm::eltwise_linear, 1, *scalar);
+    if (op == "Sub") post_ops.append_eltwise(algorithm::eltwise_linear, 1, -*scalar);
+    if (op == "Mul") post_ops.append_eltwise(algorithm::eltwise_linear, *scalar, 0);
+    if (op == "Div") post_ops.append_eltwise(algorithm::eltwise_linear, 1 / *scalar, 0);
     return;
   }
   const std::int64_t count = sdk::element_count(dims);
@@ -233,6 +255,25 @@ void Chain::append(dnnl::post_ops& post_ops, const Link& link, const Dims& dims,
       {DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1, operand,
        is_dense(operand.layout()) ? describe_dense(seen) : describe(seen, operand.layout())});
   post_ops.append_binary(*find_binary(op), operands_.back().desc);
+}
+
+// One slope, or one for each index along a single dimension.
+void Chain::append_prelu(dnnl::post_ops& post_ops, const sdk::ValueView& slope, const Dims& dims) {
+  if (const auto scalar = constant_scalar(slope)) {
+    post_ops.append_eltwise(algorithm::eltwise_relu, *scalar, 0);
+    return;
+  }
+  const Dims seen = align_rank(dims_of(slope), dims.size());
+  int mask = 0;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i] != 1) mask |= 1 << i;
+  }
+  if (seen.size() != dims.size() || std::popcount(static_cast<unsigned>(mask)) > 1) {
+    throw sdk::Decline("PRelu: slopes along several dimensions");
+  }
+  operands_.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_WEIGHTS, slope,
+                       describe_dense({slope.count()})});
+  post_ops.append_prelu(mask);
 }
 
 void Chain::bind(KernelBuilder& builder) const {

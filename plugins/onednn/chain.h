@@ -28,6 +28,9 @@ struct Eltwise {
 // nullopt if oneDNN has no elementwise operation that computes this operator.
 std::optional<Eltwise> find_eltwise(const sdk::NodeView& node);
 
+// The value of a constant of one element.
+std::optional<float> constant_scalar(const sdk::ValueView& value);
+
 // oneDNN's binary algorithm for Add, Sub, Mul, Div, Max, Min; nullopt otherwise.
 std::optional<dnnl::algorithm> find_binary(std::string_view op);
 
@@ -45,6 +48,9 @@ class Chain {
   // If the chain starts with the Add of a constant vector along the last axis, removes it and
   // returns it.
   std::optional<sdk::ValueView> take_bias(std::int64_t columns);
+
+  // Has the main operator's result negated before all else.
+  void negate_first();
 
   // True if every operand has as many elements as the output or is one row, so that the output may
   // be seen as a matrix.
@@ -72,6 +78,9 @@ class Chain {
     Desc desc;
   };
   Chain(const sdk::RegionView& region, int first, int previous);
+  // The same with its operands exchanged; may put a link before it.
+  Link turned_around(const Link& link);
+  void append_prelu(dnnl::post_ops& post_ops, const sdk::ValueView& slope, const Dims& dims);
   void append(dnnl::post_ops& post_ops, const Link& link, const Dims& dims, std::string_view layout,
               bool adds_in_place);
 

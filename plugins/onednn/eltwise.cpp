@@ -81,9 +81,11 @@ std::unique_ptr<sdk::Kernel> compile_binary(const sdk::RegionView& region) {
   Chain chain = Chain::after(region, 0);
   sdk::ValueView a = region.value(node.input(0)), b = region.value(node.input(1));
   const sdk::ValueView y = region.output(0);
-  const bool is_commutative = node.op() != "Sub" && node.op() != "Div";
-  // oneDNN broadcasts the second operand.
-  if (is_commutative && a.count() < b.count()) std::swap(a, b);
+  // oneDNN broadcasts the second operand; a - b is -(b - a).
+  if (a.count() < b.count() && node.op() != "Div") {
+    std::swap(a, b);
+    if (node.op() == "Sub") chain.negate_first();
+  }
   const auto rank = static_cast<std::size_t>(y.rank());
   const auto aligned = [rank](const sdk::ValueView& value) {
     const Dims dims = align_rank(dims_of(value), rank);

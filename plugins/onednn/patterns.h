@@ -4,90 +4,130 @@
 
 #include "core/sdk/pattern.h"
 
-#define INLAY_ONEDNN_ACTIVATION "[Relu|LeakyRelu|Clip|Sigmoid|Tanh|HardSwish|HardSigmoid|Elu|Gelu]"
+// What follows inside a primitive, up to six links: P is a tensor of the output's size, a vector
+// along its channels or columns, or one number.
+#define INLAY_ONEDNN_CHAIN                                                               \
+  "6: [Relu|LeakyRelu|Clip|Sigmoid|Tanh|HardSwish|HardSigmoid|Elu|Gelu|Swish|Mish](.); " \
+  "Mul(.,[Sigmoid|HardSigmoid](.)); [Add|Sub|Mul|Div|Max|Min](.,P); [Sub|Div](P,.); PRelu(.,P)"
 
 namespace inlay::onednn {
 
 // From row-major to blocks is for a network's first layer. oneDNN has no kernel for the way back.
 inline constexpr const char* kConvLayouts =
     "dense"
-    "|X:acdb out:acdb"
-    "|X:aBcd16b out:aBcd16b @avx512f"
-    "|X:abcd out:aBcd16b @avx512f"
-    "|X:aBcd8b out:aBcd8b @avx2 @!avx512f"
-    "|X:abcd out:aBcd8b @avx2 @!avx512f";
+    "|X:acdb P:acdb out:acdb"
+    "|X:aBcd16b P:aBcd16b out:aBcd16b @avx512f"
+    "|X:abcd P:aBcd16b out:aBcd16b @avx512f"
+    "|X:aBcd8b P:aBcd8b out:aBcd8b @avx2 @!avx512f"
+    "|X:abcd P:aBcd8b out:aBcd8b @avx2 @!avx512f";
 
-inline constexpr const char* kConvAddLayouts =
+inline constexpr const char* kConv1dLayouts =
     "dense"
-    "|X:acdb R:acdb out:acdb"
-    "|X:aBcd16b R:aBcd16b out:aBcd16b @avx512f"
-    "|X:aBcd8b R:aBcd8b out:aBcd8b @avx2 @!avx512f";
+    "|X:acb P:acb out:acb"
+    "|X:aBc16b P:aBc16b out:aBc16b @avx512f"
+    "|X:abc P:aBc16b out:aBc16b @avx512f"
+    "|X:aBc8b P:aBc8b out:aBc8b @avx2 @!avx512f"
+    "|X:abc P:aBc8b out:aBc8b @avx2 @!avx512f";
 
-// One operand of rank 4 beside row-major.
+inline constexpr const char* kConv3dLayouts =
+    "dense"
+    "|X:acdeb P:acdeb out:acdeb"
+    "|X:aBcde16b P:aBcde16b out:aBcde16b @avx512f"
+    "|X:abcde P:aBcde16b out:aBcde16b @avx512f"
+    "|X:aBcde8b P:aBcde8b out:aBcde8b @avx2 @!avx512f"
+    "|X:abcde P:aBcde8b out:aBcde8b @avx2 @!avx512f";
+
+// One operand of rank 4, 3 or 5 beside row-major.
 inline constexpr const char* kImageLayouts =
     "X:acdb out:acdb"
     "|X:aBcd16b out:aBcd16b @avx512f"
     "|X:aBcd8b out:aBcd8b @avx2 @!avx512f";
 
+inline constexpr const char* kSequenceLayouts =
+    "X:acb out:acb"
+    "|X:aBc16b out:aBc16b @avx512f"
+    "|X:aBc8b out:aBc8b @avx2 @!avx512f";
+
+inline constexpr const char* kVolumeLayouts =
+    "X:acdeb out:acdeb"
+    "|X:aBcde16b out:aBcde16b @avx512f"
+    "|X:aBcde8b out:aBcde8b @avx2 @!avx512f";
+
 inline constexpr const char* kImagePairLayouts =
-    "A:acdb B:acdb out:acdb"
-    "|A:aBcd16b B:aBcd16b out:aBcd16b @avx512f"
-    "|A:aBcd8b B:aBcd8b out:aBcd8b @avx2 @!avx512f";
+    "A:acdb B:acdb P:acdb out:acdb"
+    "|A:aBcd16b B:aBcd16b P:aBcd16b out:aBcd16b @avx512f"
+    "|A:aBcd8b B:aBcd8b P:aBcd8b out:aBcd8b @avx2 @!avx512f";
+
+inline constexpr const char* kVolumePairLayouts =
+    "A:acdeb B:acdeb P:acdeb out:acdeb"
+    "|A:aBcde16b B:aBcde16b P:aBcde16b out:aBcde16b @avx512f"
+    "|A:aBcde8b B:aBcde8b P:aBcde8b out:aBcde8b @avx2 @!avx512f";
+
+inline constexpr const char* kConcatLayouts =
+    "0:acdb 1:acdb 2:acdb 3:acdb 4:acdb 5:acdb 6:acdb 7:acdb out:acdb";
+
+inline constexpr const char* kConcatBlockLayouts =
+    "0:aBcd16b 1:aBcd16b 2:aBcd16b 3:aBcd16b 4:aBcd16b 5:aBcd16b 6:aBcd16b 7:aBcd16b "
+    "out:aBcd16b @avx512f"
+    "|0:aBcd8b 1:aBcd8b 2:aBcd8b 3:aBcd8b 4:aBcd8b 5:aBcd8b 6:aBcd8b 7:aBcd8b "
+    "out:aBcd8b @avx2 @!avx512f";
 
 inline constexpr const char* kConvertLayouts =
     "X:abcd out:acdb|X:acdb out:abcd"
     "|X:abcd out:aBcd16b @avx512f|X:aBcd16b out:abcd @avx512f"
     "|X:acdb out:aBcd16b @avx512f|X:aBcd16b out:acdb @avx512f"
     "|X:abcd out:aBcd8b @avx2 @!avx512f|X:aBcd8b out:abcd @avx2 @!avx512f"
-    "|X:acdb out:aBcd8b @avx2 @!avx512f|X:aBcd8b out:acdb @avx2 @!avx512f";
+    "|X:acdb out:aBcd8b @avx2 @!avx512f|X:aBcd8b out:acdb @avx2 @!avx512f"
+    "|X:abc out:acb|X:acb out:abc"
+    "|X:abc out:aBc16b @avx512f|X:aBc16b out:abc @avx512f"
+    "|X:acb out:aBc16b @avx512f|X:aBc16b out:acb @avx512f"
+    "|X:abc out:aBc8b @avx2 @!avx512f|X:aBc8b out:abc @avx2 @!avx512f"
+    "|X:acb out:aBc8b @avx2 @!avx512f|X:aBc8b out:acb @avx2 @!avx512f"
+    "|X:abcde out:acdeb|X:acdeb out:abcde"
+    "|X:abcde out:aBcde16b @avx512f|X:aBcde16b out:abcde @avx512f"
+    "|X:acdeb out:aBcde16b @avx512f|X:aBcde16b out:acdeb @avx512f"
+    "|X:abcde out:aBcde8b @avx2 @!avx512f|X:aBcde8b out:abcde @avx2 @!avx512f"
+    "|X:acdeb out:aBcde8b @avx2 @!avx512f|X:aBcde8b out:acdeb @avx2 @!avx512f";
 
 inline constexpr sdk::Pattern kPatterns[] = {
     // Convolution
     {.id = "conv",
-     .match = INLAY_ONEDNN_ACTIVATION "?(Conv(X,W,B?))",
-     .where = "X: f32[n,c,h,w]; W,B: f32 const",
+     .match = "[Conv|ConvTranspose](X,W,B?)",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "X: f32[n,c,h,w]; W,B: f32 const; P: f32",
      .layouts = kConvLayouts},
-    {.id = "conv_swish",
-     .match = "Mul(c=Conv(X,W,B?),[Sigmoid|HardSigmoid](c))",
-     .where = "X: f32[n,c,h,w]; W,B: f32 const",
-     .layouts = kConvLayouts},
-    {.id = "conv_add",
-     .match = INLAY_ONEDNN_ACTIVATION "?(Add(Conv(X,W,B?),R))",
-     .where = "X: f32[n,c,h,w]; W,B: f32 const; R,out: f32[n,o,p,q]; R: f32 dynamic",
-     .layouts = kConvAddLayouts},
-    {.id = "conv_1d_3d",
-     .match = INLAY_ONEDNN_ACTIVATION "?(Conv(X,W,B?))",
-     .where = "X: f32; W,B: f32 const; rank(X) != 4"},
-    {.id = "conv_transpose",
-     .match = INLAY_ONEDNN_ACTIVATION "?(ConvTranspose(X,W,B?))",
-     .where = "X: f32[n,c,h,w]; W,B: f32 const",
-     .layouts = kConvLayouts},
+    {.id = "conv_1d",
+     .match = "[Conv|ConvTranspose](X,W,B?)",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "X: f32[n,c,w]; W,B: f32 const; P: f32",
+     .layouts = kConv1dLayouts},
+    {.id = "conv_3d",
+     .match = "[Conv|ConvTranspose](X,W,B?)",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "X: f32[n,c,d,h,w]; W,B: f32 const; P: f32",
+     .layouts = kConv3dLayouts},
 
     // Matrix products
     {.id = "gemm",
-     .match = INLAY_ONEDNN_ACTIVATION "?(Gemm(A,B,C?))",
-     .where = "A,B,C: f32; Gemm.alpha == 1; Gemm.beta == 1"},
+     .match = "Gemm(A,B,C?)",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "A,B,C,P: f32; Gemm.alpha == 1; Gemm.beta == 1"},
     {.id = "matmul",
-     .match = INLAY_ONEDNN_ACTIVATION "?(MatMul(A,B))",
-     .where = "A,B: f32; rank(A) >= 2; rank(B) >= 2"},
-    {.id = "matmul_add",
-     .match = INLAY_ONEDNN_ACTIVATION "?(Add?(Add(MatMul(A,B),C),R))",
-     .where = "A,B,C,R: f32; rank(A) >= 2; rank(B) >= 2"},
-    {.id = "matmul_scale",
-     .match = "Add?([Mul|Div](MatMul(A,B),S),M)",
-     .where = "A,B,S,M: f32; rank(A) >= 2; rank(B) >= 2"},
+     .match = "MatMul(A,B)",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
     {.id = "matmul_transposed",
-     .match = "Add?([Mul|Div]?(MatMul(A,Transpose(B)),S),M)",
-     .where = "A,B,S,M: f32; rank(A) >= 2; rank(B) >= 2"},
+     .match = "MatMul(A,Transpose(B))",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
+    {.id = "matmul_first_transposed",
+     .match = "MatMul(Transpose(A),B)",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
     {.id = "matmul_both_transposed",
-     .match = "Add?([Mul|Div]?(MatMul(p=Transpose(A),q=Transpose(B)),S),M)",
-     .where = "A,B,S,M: f32; rank(A) >= 2; rank(B) >= 2"},
-    {.id = "matmul_swish",
-     .match = "Mul(c=Add(MatMul(A,B),C),Sigmoid(c))",
-     .where = "A,B,C: f32; rank(A) >= 2; rank(B) >= 2"},
-    {.id = "matmul_gelu",
-     .match = "Mul(Mul(c=Add(MatMul(A,B),C),Add(Erf([Div|Mul](c,S)),O)),H)",
-     .where = "A,B,C: f32; rank(A) >= 2; rank(B) >= 2; value(O) == 1; value(H) == 0.5"},
+     .match = "MatMul(p=Transpose(A),q=Transpose(B))",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
 
     // Sequences. By number, since the two initial states may be one constant: X, W, R, B, lengths,
     // h, c, peepholes.
@@ -103,6 +143,14 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .match = "[MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool](X)",
      .where = "X: f32[n,c,h,w]",
      .layouts = kImageLayouts},
+    {.id = "pool_sequence",
+     .match = "[MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool](X)",
+     .where = "X: f32[n,c,w]",
+     .layouts = kSequenceLayouts},
+    {.id = "pool_volume",
+     .match = "[MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool](X)",
+     .where = "X: f32[n,c,d,h,w]",
+     .layouts = kVolumeLayouts},
     {.id = "reduce", .match = "[ReduceMean|ReduceSum|ReduceMax|ReduceMin](X)", .where = "X: f32"},
     {.id = "resize", .match = "Resize(X)", .where = "X: f32"},
     {.id = "resize_image",
@@ -139,6 +187,12 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .layouts = kImageLayouts,
      .tolerance = "exact",
      .alias = "out=X"},
+    {.id = "clip_volume",
+     .match = "[Relu|Clip](X)",
+     .where = "X: f32[n,c,d,h,w]",
+     .layouts = kVolumeLayouts,
+     .tolerance = "exact",
+     .alias = "out=X"},
     {.id = "unary_arithmetic",
      .match = "[LeakyRelu|Abs|Neg|Sqrt|Round](X)",
      .where = "X: f32",
@@ -172,36 +226,54 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .tolerance = "transcendental",
      .alias = "out=X"},
     {.id = "binary",
-     .match = INLAY_ONEDNN_ACTIVATION "?([Add|Sub|Mul|Div|Max|Min](A,B))",
-     .where = "A,B: f32",
+     .match = "[Add|Sub|Mul|Div|Max|Min](A,B)",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "A,B,P: f32",
      .tolerance = "transcendental"},
     {.id = "binary_image",
-     .match = INLAY_ONEDNN_ACTIVATION "?([Add|Sub|Mul|Div|Max|Min](A,B))",
-     .where = "A,B: f32[n,c,h,w] dynamic",
+     .match = "[Add|Sub|Mul|Div|Max|Min](A,B)",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "A,B: f32[n,c,h,w] dynamic; P: f32",
      .layouts = kImagePairLayouts,
+     .tolerance = "transcendental",
+     .alias = "out=A"},
+    {.id = "binary_volume",
+     .match = "[Add|Sub|Mul|Div|Max|Min](A,B)",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "A,B: f32[n,c,d,h,w] dynamic; P: f32",
+     .layouts = kVolumePairLayouts,
      .tolerance = "transcendental",
      .alias = "out=A"},
     {.id = "scale_channels_image",
      .match = "[Add|Mul](A,B)",
-     .where = "A: f32[n,c,h,w]; B: f32[n,c,1,1]; h*w > 1",
+     .fuse = INLAY_ONEDNN_CHAIN,
+     .where = "A: f32[n,c,h,w]; B: f32[_,c,1,1]; h*w > 1; P: f32",
      .layouts = kImagePairLayouts,
      .tolerance = "elementwise"},
 
     // Movement
     {.id = "concat", .ops = "Concat", .where = "0,1: f32", .tolerance = "exact"},
-    {.id = "concat2_image",
-     .match = "Concat(A,B)",
-     .where = "A: f32[n,a,h,w]; B: f32[n,b,h,w]; Concat.axis == 1; a%16 == 0; b%16 == 0",
-     .layouts = kImagePairLayouts,
+    {.id = "concat_image",
+     .ops = "Concat",
+     .where = "0: f32[n,_,h,w]; 1: f32; Concat.axis == 1",
+     .layouts = kConcatLayouts,
+     .tolerance = "exact"},
+    {.id = "concat_image_blocks",
+     .ops = "Concat",
+     .where = "0: f32[n,a,h,w]; 1: f32[n,b,h,w]; 2: f32[n,c,h,w]; 3: f32[n,d,h,w]; "
+              "4: f32[n,e,h,w]; 5: f32[n,f,h,w]; 6: f32[n,g,h,w]; 7: f32[n,i,h,w]; "
+              "Concat.axis == 1; a%16 == 0; b%16 == 0; c%16 == 0; d%16 == 0; e%16 == 0; "
+              "f%16 == 0; g%16 == 0; i%16 == 0",
+     .layouts = kConcatBlockLayouts,
      .tolerance = "exact"},
     {.id = "transpose", .match = "Transpose(X)", .where = "X: f32", .tolerance = "exact"},
     {.id = "convert",
      .match = "inlay.Convert(X)",
-     .where = "X: f32[n,c,h,w]",
+     .where = "X: f32",
      .layouts = kConvertLayouts,
      .tolerance = "exact"},
 };
 
 }  // namespace inlay::onednn
 
-#undef INLAY_ONEDNN_ACTIVATION
+#undef INLAY_ONEDNN_CHAIN

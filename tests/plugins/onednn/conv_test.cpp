@@ -140,7 +140,7 @@ TEST(OnednnConv, ActivationsFollowInsideThePrimitive) {
 TEST(OnednnConv, SpeltOutSwishFollowsInsideThePrimitive) {
   PluginBench bench("onednn", 1);
   const ConvShape s = shapes()[2];
-  RegionCase c("conv_swish");
+  RegionCase c("conv");
   const int x = c.input("X", s.input()), w = c.constant("W", s.weights());
   const int y = c.apply("Conv", {x, w}, s.output(), s.attributes());
   const int gate = c.apply("Sigmoid", {y}, s.output());
@@ -156,7 +156,7 @@ TEST(OnednnConv, ResidualIsAddedAndLeftAlone) {
       const ConvShape s = shapes()[i];
       for (const LayoutCase& layout : layouts()) {
         SCOPED_TRACE(testing::Message() << "shape " << i << " in " << layout.x);
-        RegionCase c("conv_add");
+        RegionCase c("conv");
         const int x = c.input("X", s.input(), layout.x), r = c.input("R", s.output(), layout.y);
         const int w = c.constant("W", s.weights()), b = c.constant("B", {s.o});
         const int y = c.apply("Conv", {x, w, b}, s.output(), s.attributes());

@@ -45,7 +45,7 @@ TEST(OnednnMatmul, GemmTakesBiasActivationAndTransposedWeights) {
 TEST(OnednnMatmul, StackTimesOneMatrixWithBiasAndResidual) {
   PluginBench bench("onednn", 2);
   const std::int64_t batch = 2, m = 5, k = 33, n = 19;
-  RegionCase c("matmul_add");
+  RegionCase c("matmul");
   const int a = c.input("A", {batch, m, k}), b = c.constant("B", {k, n}),
             bias = c.constant("C", {n});
   const int r = c.input("R", {batch, m, n});
