@@ -29,7 +29,9 @@ using Evaluator = std::function<std::optional<std::vector<Tensor>>(const Region&
 struct ImportOptions {
   std::map<std::string, Shape> shapes;  // input name → shape, binding symbolic dimensions
   std::map<std::string, Tensor>
-      values;          // input name → value: a constant and no input; decides what an If does
+      values;  // input name → value: a constant and no input; decides what an If does
+  std::map<std::string, double> numbers;  // likewise; every element is the number, of the type that
+                                          // the file declares
   Evaluator evaluate;  // without it nothing is folded, and a shape that needs folding is an error
   bool fold_batch_norm = true;  // and other scales and shifts; changes rounding
   bool sink_transposes = true;  // see sink_transposes.h

@@ -1,10 +1,14 @@
 #include "graphs/onnx/importer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
 
 #include "graphs/ir/passes.h"
 #include "graphs/onnx/bind_shapes.h"
 #include "graphs/onnx/fold_affine.h"
+#include "graphs/onnx/given_value.h"
 #include "graphs/onnx/sink_transposes.h"
 
 namespace inlay {
@@ -108,20 +112,30 @@ void Importer::read_inputs(onnx::GraphProto& graph, Scope& scope) {
       throw Error(Code::kCorrupt, fmt::format("initializer '{}' is defined twice", tensor.name()));
     }
   }
-  std::unordered_set<std::string> declared;
+  std::set<std::string> declared;
   std::vector<const onnx::ValueInfoProto*> inputs;
   for (const auto& input : graph.input()) {
     if (input.name().empty()) throw Error(Code::kCorrupt, "an input has no name");
     if (!declared.insert(input.name()).second) {
       throw Error(Code::kCorrupt, fmt::format("input '{}' is defined twice", input.name()));
     }
-    if (defaults.count(input.name()) == 0 || shapes.count(input.name()) != 0) {
+    if (defaults.count(input.name()) == 0 || shapes.count(input.name()) != 0 ||
+        options_.numbers.count(input.name()) != 0) {
       inputs.push_back(&input);
     }
   }
+  for (const auto& [name, number] : options_.numbers) {
+    if (declared.count(name) != 0) continue;
+    throw Error(Code::kInvalidArgument,
+                fmt::format("there is no input '{}' to give a value for; the inputs are '{}'", name,
+                            fmt::join(declared, "', '")));
+  }
   for (auto& [name, type] : bind_shapes(inputs, shapes)) {
     const auto given = options_.values.find(name);
-    if (given == options_.values.end()) {
+    if (const auto number = options_.numbers.find(name); number != options_.numbers.end()) {
+      scope.values[name] = draft_.add_constant(given_value(type, number->second, name), name);
+      draft_.note("fix-input", name);
+    } else if (given == options_.values.end()) {
       scope.values[name] = draft_.add_input(name, std::move(type));
     } else if (given->second.type() != type) {
       throw Error(Code::kInvalidArgument,

@@ -366,6 +366,24 @@ TEST(OnnxImportIf, AGivenValueOfAnInputDecides) {
             import_error(if_model("flag").bytes(), Code::kInvalidArgument, options));
 }
 
+TEST(OnnxImportIf, AGivenNumberTakesTheTypeThatTheFileDeclares) {
+  ImportOptions options;
+  options.numbers["flag"] = 1;
+  const Imported imported = if_model("flag").import(options);
+  EXPECT_EQ(imported.graph.to_text(), "t: f32[2] = Neg(x)\ny: f32[2] = Add(t, w)\n");
+  EXPECT_EQ(imported.graph.inputs().size(), 1u);
+  options.numbers["flag"] = 0;
+  EXPECT_EQ(if_model("flag").import(options).graph.to_text(), "y: f32[2] = Relu(x)\n");
+  for (const double wrong : {2.0, 0.5, -1.0}) {
+    options.numbers["flag"] = wrong;
+    expect_in("input 'flag': bool[scalar] cannot hold",
+              import_error(if_model("flag").bytes(), Code::kInvalidArgument, options));
+  }
+  options.numbers = {{"fleg", 1}};
+  expect_in("no input 'fleg'",
+            import_error(if_model("flag").bytes(), Code::kInvalidArgument, options));
+}
+
 TEST(OnnxImportFunction, IsPutInPlaceWithItsAttributes) {
   ModelBuilder m(13);
   m.input("x", Type::kF32, Shape{2});
