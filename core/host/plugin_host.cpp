@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -165,6 +166,7 @@ struct PluginHost::State {
                          std::max(options.threads, 1)})) {}
 
   void scan();
+  std::string usable_names() const;  // for a message
   void add(const fs::path& file, std::set<std::pair<dev_t, ino_t>>& seen);
 
   Log& log;
@@ -175,6 +177,14 @@ struct PluginHost::State {
   std::map<std::string, std::shared_ptr<const Library>, std::less<>> libraries;
   std::map<std::pair<std::string, int>, std::shared_ptr<Device>> devices;
 };
+
+std::string PluginHost::State::usable_names() const {
+  std::vector<std::string> names;
+  for (const PluginRecord& record : records) {
+    if (!record.refused) names.push_back(record.manifest.name);
+  }
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
 
 void PluginHost::State::scan() {
   std::set<std::pair<dev_t, ino_t>> seen;
@@ -253,9 +263,8 @@ std::shared_ptr<Device> PluginHost::open_device(std::string_view plugin, int ind
       }
     }
     throw Error(Code::kNotFound,
-                fmt::format("plugin '{}': expected it on the search path, found none of that name "
-                            "in {} places",
-                            name, state_->options.search_path.size()));
+                fmt::format("plugin '{}': there is none of that name; found {}", name,
+                            state_->usable_names()));
   }
   auto& library = state_->libraries[name];
   if (library == nullptr) {

@@ -15,7 +15,7 @@
 namespace inlay {
 namespace {
 
-const std::string kTemplate = std::string(INLAY_PLUGIN_DIR) + "/template.so";
+const std::string kTemplate = std::string(INLAY_BINARY_DIR) + "/examples/template.so";
 
 std::string error_of(const std::string& elf) {
   const ScratchFolder folder;

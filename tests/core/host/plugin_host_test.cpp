@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kTemplate = fs::path(INLAY_PLUGIN_DIR) / "template.so";
+const fs::path kTemplate = fs::path(INLAY_BINARY_DIR) / "examples/template.so";
 
 fs::path mutant(const std::string& name) {
   return fs::path(INLAY_BINARY_DIR) / "mutants" / (name + ".so");

@@ -50,7 +50,7 @@ class Template : public testing::Test {
  protected:
   static HostOptions options() {
     HostOptions options;
-    options.search_path = {std::filesystem::path(INLAY_PLUGIN_DIR) / "template.so"};
+    options.search_path = {std::filesystem::path(INLAY_BINARY_DIR) / "examples/template.so"};
     return options;
   }
   NullLog log_;
