@@ -37,6 +37,9 @@ struct PlanValue {
   std::uint64_t offset_bytes = 0;  // kTemporary: into the arena
   int view_of = -1;                // kView: an earlier value, itself not a view
   int constant = -1;               // kConstant: index into Plan::constants
+  // kTemporary: the earlier temporaries that lie in it one after another and fill it, so that no
+  // step writes it; empty for any other value.
+  std::vector<int> parts;
   bool operator==(const PlanValue&) const = default;
 };
 

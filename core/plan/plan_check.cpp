@@ -16,6 +16,7 @@ class PlanCheck {
       : plan_(plan),
         source_(source),
         is_written_(plan.values.size(), false),
+        is_part_(plan.values.size(), false),
         last_read_(plan.values.size(), -1) {}
 
   void run() {
@@ -81,6 +82,7 @@ class PlanCheck {
           fail(where, "{} bytes at {} do not lie in the arena of {}, aligned to {}",
                bytes_of(value), value.offset_bytes, plan_.arena_bytes, kAlignment);
         }
+        if (!value.parts.empty()) check_parts(v, where);
         break;
       case Storage::kConstant: {
         is_written_[v] = true;
@@ -112,6 +114,37 @@ class PlanCheck {
     if (root.space != view.space) fail(where, "a view into another memory space");
   }
 
+  void check_parts(std::size_t v, const std::string& where) {
+    const PlanValue& whole = plan_.values[v];
+    std::uint64_t end = whole.offset_bytes;
+    for (const int index : whole.parts) {
+      if (static_cast<std::size_t>(index) >= v) {
+        fail(where, "expected parts that come earlier, found {}", index);
+      }
+      const PlanValue& part = value(index);
+      if (part.storage != Storage::kTemporary || part.type.dtype != whole.type.dtype ||
+          part.space != whole.space || part.offset_bytes != end) {
+        fail(where, "value {} is no part of it at byte {} of the arena", index, end);
+      }
+      if (is_part_[static_cast<std::size_t>(index)]) fail(where, "value {} is a part twice", index);
+      is_part_[static_cast<std::size_t>(index)] = true;
+      end += bytes_of(part);
+    }
+    if (end != whole.offset_bytes + bytes_of(whole)) {
+      fail(where, "expected parts of {} bytes together, found {}", bytes_of(whole),
+           end - whole.offset_bytes);
+    }
+  }
+
+  // Calls function(index) for each value whose memory a reader of `index` reads: the value that it
+  // views, or the parts that it is made of.
+  template <typename Function>
+  void for_each_source(int index, const Function& function) const {
+    const int root = root_of(index);
+    if (value(root).parts.empty()) return function(root);
+    for (const int part : value(root).parts) for_each_source(part, function);
+  }
+
   // Plan::inputs and Plan::outputs hold each value of their storage once.
   void check_ends(const char* where, const std::vector<int>& list, Storage storage) const {
     std::vector<bool> seen(plan_.values.size(), false);
@@ -137,7 +170,9 @@ class PlanCheck {
   void find_last_reads() {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       for (const int input : plan_.steps[s].inputs) {
-        last_read_[static_cast<std::size_t>(root_of(input))] = static_cast<int>(s);
+        for_each_source(input, [&](int source) {
+          last_read_[static_cast<std::size_t>(source)] = static_cast<int>(s);
+        });
       }
     }
   }
@@ -146,10 +181,11 @@ class PlanCheck {
     const PlanStep& step = plan_.steps[s];
     const std::string where = fmt::format("steps[{}]", s);
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      if (!is_written_[static_cast<std::size_t>(root_of(step.inputs[i]))]) {
+      for_each_source(step.inputs[i], [&](int source) {
+        if (is_written_[static_cast<std::size_t>(source)]) return;
         fail(fmt::format("{}.inputs[{}]", where, i), "value {} is read before it is written",
-             step.inputs[i]);
-      }
+             source);
+      });
     }
     if (step.kind == StepKind::kRun) {
       check_run(step, where);
@@ -218,13 +254,12 @@ class PlanCheck {
   void release_dead(int s) {
     if (s == 0) return;
     const PlanStep& before = plan_.steps[static_cast<std::size_t>(s) - 1];
-    const auto release = [&](int index) {
-      const int root = root_of(index);
+    const auto release = [&](int root) {
       if (last_read_[static_cast<std::size_t>(root)] >= s) return;
       const auto entry = live_.find(value(root).offset_bytes);
       if (entry != live_.end() && entry->second == root) live_.erase(entry);
     };
-    for (const int index : before.inputs) release(index);
+    for (const int index : before.inputs) for_each_source(index, release);
     for (const int index : before.outputs) release(index);  // never read at all
   }
 
@@ -234,6 +269,7 @@ class PlanCheck {
     if (target.storage != Storage::kOutput && target.storage != Storage::kTemporary) {
       fail(where, "value {} of storage {} cannot be written", index, word_of(target.storage));
     }
+    if (!target.parts.empty()) fail(where, "value {} is made of its parts", index);
     if (is_written_[static_cast<std::size_t>(index)]) {
       fail(where, "value {} is written twice", index);
     }
@@ -269,6 +305,7 @@ class PlanCheck {
   const Plan& plan_;
   const std::string& source_;
   std::vector<bool> is_written_;       // by value; a view is written when what it views is
+  std::vector<bool> is_part_;          // by value
   std::vector<int> last_read_;         // by value, views counted for what they view; step or -1
   std::map<std::uint64_t, int> live_;  // offset in the arena → temporary
 };

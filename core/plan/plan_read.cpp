@@ -247,7 +247,7 @@ Region read_region(const Place& place) {
 
 PlanValue read_value(const Place& place, const Plan& plan, std::size_t value_count) {
   place.expect_keys({"name", "type", "layout", "space", "storage"},
-                    {"offset_bytes", "view_of", "constant"});
+                    {"offset_bytes", "parts", "view_of", "constant"});
   PlanValue value;
   value.name = place.at("name").text();
   value.type = place.at("type").type();
@@ -262,6 +262,11 @@ PlanValue read_value(const Place& place, const Plan& plan, std::size_t value_cou
   };
   if (wants("offset_bytes", Storage::kTemporary)) {
     value.offset_bytes = place.at("offset_bytes").bytes_count();
+  }
+  if (place.has("parts")) {
+    if (*storage != Storage::kTemporary) place.refuse_as("'parts' for storage temporary only");
+    value.parts = place.at("parts").indices(value_count);
+    if (value.parts.empty()) place.at("parts").refuse_as("at least one part");
   }
   if (wants("view_of", Storage::kView)) value.view_of = place.at("view_of").index(value_count);
   if (wants("constant", Storage::kConstant)) {

@@ -128,6 +128,7 @@ Json value_json(const PlanValue& value) {
                {"space", text_json(value.space)},
                {"storage", word_of(value.storage)}};
   if (value.storage == Storage::kTemporary) json["offset_bytes"] = value.offset_bytes;
+  if (!value.parts.empty()) json["parts"] = value.parts;
   if (value.storage == Storage::kView) json["view_of"] = value.view_of;
   if (value.storage == Storage::kConstant) json["constant"] = value.constant;
   return json;

@@ -20,7 +20,7 @@ namespace inlay {
 // One way to run a convex set of nodes: a plugin, a pattern, and the layouts it reads and writes.
 struct Candidate {
   std::vector<NodeId> nodes;  // topological order
-  std::string plugin;         // kViewPlugin for the host's own zero-copy reshape
+  std::string plugin;         // kViewPlugin for what the host does by arranging memory
   std::string pattern;
   std::string tolerance;
   std::vector<ValueId> inputs;               // non-constant, in the region's order
@@ -31,8 +31,10 @@ struct Candidate {
   std::vector<std::pair<int, int>> aliases;  // (output, input) positions that may share memory
 };
 
-// The host itself: a Reshape of a dense value costs nothing and copies nothing.
+// The host itself, which copies nothing: a Reshape of a dense value is the same bytes, and a Concat
+// whose operands lie one after another in memory is there once they are written.
 inline constexpr const char* kViewPlugin = "inlay.view";
+inline constexpr const char* kJointPattern = "joint";  // the latter's pattern
 
 // Why a plugin does not run a node: shown by `inlay explain --node`.
 struct WhyNot {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "graphs/ir/op_table.h"
 #include "graphs/pattern/pattern.h"
 #include "search/candidates/candidates.h"
+#include "search/candidates/joint.h"
 
 namespace inlay {
 namespace {
@@ -88,6 +90,27 @@ class Finder {
     }
   }
 
+  void add_joints() {
+    const std::size_t plugins_end = found_.size();
+    for (std::int32_t i = 0; i < graph_.node_count(); ++i) {
+      const Node& node = graph_.node({i});
+      if (node.op != "Concat") continue;
+      for (const Layout& layout : joint_layouts(graph_, {i}, layouts_given(node, plugins_end))) {
+        Candidate c;
+        c.nodes = {{i}};
+        c.plugin = kViewPlugin;
+        c.pattern = kJointPattern;
+        c.tolerance = "exact";
+        const Boundary boundary = find_boundary(graph_, c.nodes);
+        c.inputs = boundary.inputs;
+        c.outputs = boundary.outputs;
+        c.input_layouts.assign(c.inputs.size(), layout);
+        c.output_layouts.assign(c.outputs.size(), layout);
+        add({std::move(c), 1});
+      }
+    }
+  }
+
   Candidates finish() {
     // Candidates are large: their places are sorted, and each is moved once.
     std::vector<std::size_t> order(found_.size());
@@ -134,6 +157,26 @@ class Finder {
     } catch (const Error& e) {
       throw Error(e.code(), fmt::format("plugin '{}': {}", manifest.name, e.what()));
     }
+  }
+
+  // In which layouts the candidates of plugins give the node's operands, each once; by text.
+  std::vector<Layout> layouts_given(const Node& node, std::size_t plugins_end) {
+    if (layouts_of_.empty()) {
+      for (std::size_t f = 0; f < plugins_end; ++f) {
+        const Candidate& c = found_[f].candidate;
+        for (std::size_t o = 0; o < c.outputs.size(); ++o) {
+          layouts_of_[c.outputs[o]].emplace(c.output_layouts[o].text(), c.output_layouts[o]);
+        }
+      }
+    }
+    std::map<std::string, Layout> given;
+    for (const ValueId operand : node.inputs) {
+      const auto found = layouts_of_.find(operand);
+      if (found != layouts_of_.end()) given.insert(found->second.begin(), found->second.end());
+    }
+    std::vector<Layout> layouts;
+    for (auto& [text, layout] : given) layouts.push_back(layout);
+    return layouts;
   }
 
   Layout dense(ValueId id) const {
@@ -281,6 +324,7 @@ class Finder {
   const CandidateFilter& filter_;
   CpuNeeds cpu_;
   std::vector<Ranked> found_;
+  std::map<ValueId, std::map<std::string, Layout>> layouts_of_;  // filled by layouts_given
   Candidates result_;
 };
 
@@ -315,7 +359,10 @@ Candidates find_candidates(const Graph& graph, const std::vector<Manifest>& mani
   for (const Manifest& manifest : manifests) {
     if (!is_excluded(filter, manifest.name)) finder.add_plugin(manifest);
   }
-  if (!is_excluded(filter, kViewPlugin)) finder.add_views();
+  if (!is_excluded(filter, kViewPlugin)) {
+    finder.add_views();
+    finder.add_joints();
+  }
   return finder.finish();
 }
 

@@ -37,6 +37,17 @@ class Lowering {
   }
 
   void add_candidate(const Candidate& candidate) {
+    if (candidate.pattern == kJointPattern) {
+      const ValueId target = candidate.outputs.front();
+      std::vector<int> parts;
+      for (const ValueId part : graph_.node(candidate.nodes.front()).inputs) {
+        parts.push_back(in_layout(part, candidate.output_layouts.front()));
+      }
+      const Value& value = graph_.value(target);
+      native_[target] = builder_.add_joint(value.name, value.type, candidate.output_layouts.front(),
+                                           std::move(parts));
+      return;
+    }
     if (candidate.plugin == kViewPlugin) {
       const ValueId source = graph_.node(candidate.nodes.front()).inputs.front();
       const ValueId target = candidate.outputs.front();

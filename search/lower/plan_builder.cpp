@@ -52,9 +52,17 @@ int PlanBuilder::add_view(const std::string& name, const TensorType& type, int s
   return add_value(std::move(value));
 }
 
+int PlanBuilder::add_joint(const std::string& name, const TensorType& type, const Layout& layout,
+                           std::vector<int> parts) {
+  return add_value({.name = name, .type = type, .layout = layout, .parts = std::move(parts)});
+}
+
 void PlanBuilder::add_output(int value) {
   PlanValue& source = plan_.values[at(value)];
-  if (source.storage == Storage::kTemporary) {
+  const bool is_joined = std::any_of(plan_.values.begin(), plan_.values.end(), [&](const auto& v) {
+    return std::find(v.parts.begin(), v.parts.end(), value) != v.parts.end();
+  });
+  if (source.storage == Storage::kTemporary && source.parts.empty() && !is_joined) {
     source.storage = Storage::kOutput;
     plan_.outputs.push_back(value);
     return;
@@ -142,11 +150,21 @@ int PlanBuilder::root_of(int value) const {
   return source < 0 ? value : source;
 }
 
-std::vector<int> PlanBuilder::share_in_place() const {
+// Per value: what it is a part of, or -1.
+std::vector<int> PlanBuilder::joint_of_parts() const {
+  std::vector<int> joint(plan_.values.size(), -1);
+  for (std::size_t v = 0; v < plan_.values.size(); ++v) {
+    for (const int part : plan_.values[v].parts) joint[at(part)] = static_cast<int>(v);
+  }
+  return joint;
+}
+
+std::vector<int> PlanBuilder::share_in_place(const std::vector<int>& joint) const {
   std::vector<int> last_read(plan_.values.size(), -1);
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-    for (const int input : plan_.steps[s].inputs)
+    for (const int input : plan_.steps[s].inputs) {
       last_read[at(root_of(input))] = static_cast<int>(s);
+    }
   }
   std::vector<int> owner(plan_.values.size());
   for (std::size_t v = 0; v < owner.size(); ++v) owner[v] = static_cast<int>(v);
@@ -163,6 +181,7 @@ std::vector<int> PlanBuilder::share_in_place() const {
       // The input's bytes may be overwritten only if nobody else reads them, now or later.
       const bool is_free =
           from.storage == Storage::kTemporary && to.storage == Storage::kTemporary &&
+          joint[at(source)] < 0 && joint[at(target)] < 0 && from.parts.empty() &&
           last_read[at(source)] == static_cast<int>(s) && reads == 1 &&
           physical_bytes(from) == physical_bytes(to) && owner[at(target)] == target;
       if (is_free) owner[at(target)] = owner[at(source)];
@@ -172,7 +191,14 @@ std::vector<int> PlanBuilder::share_in_place() const {
 }
 
 void PlanBuilder::plan_memory() {
-  const std::vector<int> owner = share_in_place();
+  const std::vector<int> joint = joint_of_parts();
+  std::vector<int> owner = share_in_place(joint);
+  // A part's memory is that of the outermost value around it.
+  const auto outermost = [&](int value) {
+    while (joint[at(value)] >= 0) value = joint[at(value)];
+    return value;
+  };
+  for (int& value : owner) value = outermost(value);
   std::vector<Lifetime> lifetimes;
   std::vector<int> slot(plan_.values.size(), -1);  // of the owner
   const auto touch = [&](int value, std::size_t step) {
@@ -194,6 +220,14 @@ void PlanBuilder::plan_memory() {
     const int lifetime = slot[at(owner[v])];
     if (plan_.values[v].storage == Storage::kTemporary && lifetime >= 0) {
       plan_.values[v].offset_bytes = arena.offsets[at(lifetime)];
+    }
+  }
+  // A joint value comes after its parts, so going backwards an outer one is placed before an inner.
+  for (std::size_t v = plan_.values.size(); v-- > 0;) {
+    std::uint64_t offset = plan_.values[v].offset_bytes;
+    for (const int part : plan_.values[v].parts) {
+      plan_.values[at(part)].offset_bytes = offset;
+      offset += physical_bytes(plan_.values[at(part)]);
     }
   }
   plan_.arena_bytes = arena.size_bytes;

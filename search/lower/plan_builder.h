@@ -24,8 +24,13 @@ class PlanBuilder {
   // The bytes of `source` (dense) under another shape.
   int add_view(const std::string& name, const TensorType& type, int source);
 
+  // The values `parts` one after another in memory. For temporaries only, of whole multiples of 64
+  // bytes, none a part of another value already.
+  int add_joint(const std::string& name, const TensorType& type, const Layout& layout,
+                std::vector<int> parts);
+
   // Makes a temporary the caller's memory, as the next plan output. For a value that cannot be (an
-  // input, a constant, a view, an output already), adds a copy.
+  // input, a constant, a view, a part or made of parts, an output already), adds a copy.
   void add_output(int value);
 
   // Runs `region` on `plugin`. `aliases`: (output, input) positions that may share memory.
@@ -47,8 +52,9 @@ class PlanBuilder {
   int plugin_index(const std::string& name);
   int region_index(Region region);
   int root_of(int value) const;
+  std::vector<int> joint_of_parts() const;
   // per value: the value whose memory it takes over, or itself
-  std::vector<int> share_in_place() const;
+  std::vector<int> share_in_place(const std::vector<int>& joint) const;
   void plan_memory();
 
   PluginHost& host_;

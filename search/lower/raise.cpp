@@ -38,7 +38,9 @@ class Raising {
     if (const auto found = values_.find(index); found != values_.end()) return found->second;
     const PlanValue& value = plan_.values[at(index)];
     ValueId id;
-    if (value.storage == Storage::kConstant) {
+    if (!value.parts.empty()) {
+      id = add_concat(value);
+    } else if (value.storage == Storage::kConstant) {
       id = builder_.constant(value.name, weights_.tensors[at(value.constant)]);
     } else {  // a view: everything else was made by an earlier step
       Node node;
@@ -48,6 +50,22 @@ class Raising {
     }
     values_[index] = id;
     return id;
+  }
+
+  // Parts lie one after another along the only dimension in which they differ; where one is the
+  // whole, along any.
+  ValueId add_concat(const PlanValue& whole) {
+    Node node;
+    node.op = "Concat";
+    std::int64_t axis = 0;
+    const Shape& first = plan_.values[at(whole.parts.front())].type.shape;
+    while (axis + 1 < std::ssize(first) &&
+           first[at(static_cast<int>(axis))] == whole.type.shape[at(static_cast<int>(axis))]) {
+      ++axis;
+    }
+    node.attributes["axis"] = axis;
+    for (const int part : whole.parts) node.inputs.push_back(value_of(part));
+    return builder_.node_with_types(std::move(node), {whole.type}, {whole.name}).front();
   }
 
   void add_region(const PlanStep& step) {

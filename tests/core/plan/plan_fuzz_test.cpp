@@ -24,7 +24,7 @@ bool survives(const std::string& text) {
 }
 
 TEST(PlanFuzz, SurvivesFlippedBits) {
-  const std::string good = to_text(sample_plan());
+  const std::string good = to_text(sample_plan_with_parts());
   Rng rng(1);
   int accepted = 0;
   for (int trial = 0; trial < kTrials; ++trial) {

@@ -20,8 +20,7 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-std::string refusal_after(const std::function<void(Plan&)>& change) {
-  Plan plan = sample_plan();
+std::string refusal_after(const std::function<void(Plan&)>& change, Plan plan = sample_plan()) {
   change(plan);
   return refusal(to_text(plan));
 }
@@ -34,8 +33,9 @@ std::string replaced(const std::string& from, const std::string& to) {
 }
 
 TEST(PlanText, ComesBackEqual) {
-  const Plan plan = sample_plan();
-  EXPECT_EQ(parse_plan(to_text(plan), "m.plan"), plan);
+  for (const Plan& plan : {sample_plan(), sample_plan_with_parts()}) {
+    EXPECT_EQ(parse_plan(to_text(plan), "m.plan"), plan);
+  }
 }
 
 TEST(PlanText, IsTheSameForEqualPlans) {
@@ -204,6 +204,30 @@ TEST(PlanText, RefusesViewsOfOtherBytes) {
   EXPECT_NE(refusal_after([](Plan& p) { p.values[2].view_of = 2; }), "accepted");
   EXPECT_NE(refusal_after([](Plan& p) { p.values[2].view_of = 3; }), "accepted");
   EXPECT_NE(refusal_after([](Plan& p) { p.values[2].type.dtype = DType::kI32; }), "accepted");
+}
+
+TEST(PlanText, RefusesPartsThatDoNotFillTheirValueOrAreStillNeeded) {
+  const auto broken = [](const std::function<void(Plan&)>& change) {
+    return refusal_after(change, sample_plan_with_parts());
+  };
+  EXPECT_EQ(broken([](Plan& p) { p.values[7].parts = {1}; }),
+            "m.plan: values[7]: expected parts of 512 bytes together, found 256");
+  EXPECT_EQ(broken([](Plan& p) {
+              p.values[7].parts = {3, 1};
+            }),
+            "m.plan: values[7]: value 3 is no part of it at byte 0 of the arena");
+  EXPECT_EQ(broken([](Plan& p) {
+              p.values[7].parts = {1, 7};
+            }),
+            "m.plan: values[7]: expected parts that come earlier, found 7");
+  EXPECT_EQ(broken([](Plan& p) {
+              p.values[7].parts = {1, 1};
+            }),
+            "m.plan: values[7]: value 1 is no part of it at byte 256 of the arena");
+  EXPECT_EQ(broken([](Plan& p) { std::swap(p.steps[1], p.steps[4]); }),
+            "m.plan: steps[1].inputs[0]: value 3 is read before it is written");
+  EXPECT_EQ(broken([](Plan& p) { p.steps[4].outputs = {7}; }),
+            "m.plan: steps[4].outputs[0]: value 7 is made of its parts");
 }
 
 TEST(PlanText, RefusesBrokenRegions) {

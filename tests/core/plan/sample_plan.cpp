@@ -85,4 +85,14 @@ Plan sample_plan() {
   return plan;
 }
 
+Plan sample_plan_with_parts() {
+  Plan plan = sample_plan();
+  plan.values.push_back(value("joint", {8, 16}, Storage::kTemporary));
+  plan.values.back().parts = {1, 3};
+  plan.values.push_back(value("both", {8, 16}, Storage::kOutput));
+  plan.steps.push_back({StepKind::kCopy, -1, -1, {7}, {8}, {}, {"concat"}});
+  plan.outputs.push_back(8);
+  return plan;
+}
+
 }  // namespace inlay

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/plan/plan_text.h"
 #include "core/run/executor.h"
@@ -63,6 +64,57 @@ TEST_F(Lower, ReshapeBecomesAViewAndCostsNoStep) {
   EXPECT_EQ(std::count_if(plan.values.begin(), plan.values.end(),
                           [](const PlanValue& p) { return p.storage == Storage::kView; }),
             1);
+}
+
+// Diamonds of concats whose operands are read elsewhere too, and are concats themselves.
+TEST_F(Lower, AConcatOfWholePiecesCostsNoStepAndItsOperandsLieInIt) {
+  GraphBuilder b("g");
+  const ValueId x = b.input("x", {DType::kF32, {1, 16, 4, 4}});
+  const auto concat = [&](const std::string& name, std::vector<ValueId> operands) {
+    return b.node(name, "Concat", std::move(operands), {{"axis", std::int64_t{1}}});
+  };
+  const ValueId a = b.node("a", "Relu", {x});
+  const ValueId t = b.node("t", "Tanh", {a});
+  const ValueId inner = concat("inner", {a, t});
+  const ValueId n = b.node("n", "Neg", {t});
+  const ValueId outer = concat("outer", {n, inner});
+  const ValueId e = b.node("e", "Exp", {outer});
+  b.output(b.node("sum", "Add", {e, concat("again", {b.node("m", "Neg", {inner}), t})}));
+  b.output(b.node("abs", "Abs", {inner}));
+  const Graph graph = b.build();
+  const Lowered lowered = lower_on_reference(graph);
+
+  EXPECT_EQ(parse_plan(to_text(lowered.plan), "g.plan"), lowered.plan);
+  const auto joined = std::count_if(lowered.plan.values.begin(), lowered.plan.values.end(),
+                                    [](const PlanValue& v) { return !v.parts.empty(); });
+  EXPECT_EQ(joined, 2);  // `again` shares t with `inner`
+  const auto count_concats = [](const Plan& plan) {
+    return std::count_if(plan.steps.begin(), plan.steps.end(), [](const PlanStep& step) {
+      return step.nodes == std::vector<std::string>{"again"};
+    });
+  };
+  EXPECT_EQ(count_concats(lowered.plan), 1);
+
+  Candidates candidates = find_candidates(graph, host_, {.exclude = {kViewPlugin}, .pins = {}});
+  CostTable costs;
+  for (std::size_t c = 0; c < candidates.list.size(); ++c) {
+    costs.candidates.push_back({Cost{.ns = 100}, ""});
+  }
+  const Placement copying = search_single(graph, candidates, costs, "reference", {})->placement;
+  const Lowered plain = lower(graph, candidates, copying, costs, host_);
+  EXPECT_EQ(plain.plan.steps.size(), lowered.plan.steps.size() + 2);
+  Executor joint_executor(lowered.plan, lowered.weights, host_);
+  Executor plain_executor(plain.plan, plain.weights, host_);
+  const std::vector<Tensor> inputs = random_inputs(lowered.plan, 3);
+  EXPECT_EQ(joint_executor.run(inputs), plain_executor.run(inputs));
+
+  const Graph raised = raise_to_graph(lowered.plan, lowered.weights);
+  const auto operators = [](const Graph& g) {
+    std::multiset<std::string> ops;
+    for (std::int32_t i = 0; i < g.node_count(); ++i) ops.insert(g.node({i}).op);
+    return ops;
+  };
+  EXPECT_EQ(operators(raised), operators(graph));
 }
 
 TEST_F(Lower, OutputThatIsInputConstantViewOrRepeatedIsCopied) {
