@@ -74,15 +74,15 @@ double student_t(int degrees) {
 
 class Race {
  public:
-  Race(Runner& first, Runner& second) : first_(first), second_(second) {}
+  Race(const TimedRun& first, const TimedRun& second) : first_(first), second_(second) {}
 
   void run_pair() {
     const bool is_first_ahead = pairs() % 2 == 0;
     double a = 0;
     double b = 0;
-    if (is_first_ahead) a = first_.run();
-    b = second_.run();
-    if (!is_first_ahead) a = first_.run();
+    if (is_first_ahead) a = first_();
+    b = second_();
+    if (!is_first_ahead) a = first_();
     first_ns_.push_back(a);
     second_ns_.push_back(b);
     const double log = std::log(std::max(a, 1.0) / std::max(b, 1.0));
@@ -103,8 +103,8 @@ class Race {
   }
 
  private:
-  Runner& first_;
-  Runner& second_;
+  const TimedRun& first_;
+  const TimedRun& second_;
   std::vector<double> first_ns_;
   std::vector<double> second_ns_;
   double sum_ = 0;
@@ -117,16 +117,20 @@ PairStats measure_pair(Executor& first, Executor& second, std::span<const Tensor
                        const PairOptions& options) {
   Runner a(first, inputs);
   Runner b(second, inputs);
+  return measure_pair([&a] { return a.run(); }, [&b] { return b.run(); }, options);
+}
+
+PairStats measure_pair(const TimedRun& first, const TimedRun& second, const PairOptions& options) {
   const Clock::time_point start = Clock::now();
   const auto is_over = [&] {
     return std::chrono::duration<double>(Clock::now() - start).count() > options.max_seconds;
   };
   // Warm-up: pages touched, caches and branch predictors as in use.
   for (int i = 0; i < 2 && !is_over(); ++i) {
-    a.run();
-    b.run();
+    first();
+    second();
   }
-  Race race(a, b);
+  Race race(first, second);
   race.run_pair();
   race.run_pair();
   int next_check = options.min_pairs;

@@ -5,6 +5,7 @@
 //   if (stats.log_ratio_high < 0) ...   // a is faster, beyond the noise
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "core/run/measure.h"
@@ -33,5 +34,11 @@ struct PairStats {
 // throws  Error{kShapeMismatch} if the plans' inputs differ; as Executor::run
 PairStats measure_pair(Executor& first, Executor& second, std::span<const Tensor> inputs,
                        const PairOptions& options);
+
+// Runs once and tells its time in nanoseconds.
+using TimedRun = std::function<double()>;
+
+// The same of anything that can be timed.
+PairStats measure_pair(const TimedRun& first, const TimedRun& second, const PairOptions& options);
 
 }  // namespace inlay
