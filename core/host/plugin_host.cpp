@@ -168,6 +168,7 @@ struct PluginHost::State {
   void scan();
   std::string usable_names() const;  // for a message
   void add(const fs::path& file, std::set<std::pair<dev_t, ino_t>>& seen);
+  std::optional<std::string> unwanted(const PluginRecord& record);
 
   Log& log;
   HostOptions options;
@@ -193,6 +194,25 @@ void PluginHost::State::scan() {
   }
 }
 
+// Why a plugin that could be used is not to be; told as loud as it deserves.
+std::optional<std::string> PluginHost::State::unwanted(const PluginRecord& record) {
+  const std::string& name = record.manifest.name;
+  if (std::count(options.exclude.begin(), options.exclude.end(), name) != 0) {
+    log.debug("plugin excluded", {{"plugin", name}});
+    return kExcluded;
+  }
+  const auto same = std::find_if(records.begin(), records.end(), [&](const PluginRecord& other) {
+    return !other.refused && other.manifest.name == name;
+  });
+  if (same == records.end()) return std::nullopt;
+  std::string reason = fmt::format("shadowed by {}", same->path.string());
+  // The order of the path is the user's choice (--with comes first); two in one folder are not.
+  const bool is_chosen = same->path.parent_path() != record.path.parent_path();
+  log.write(is_chosen ? LogLevel::kDebug : LogLevel::kWarning, "plugin refused",
+            {{"path", record.path.string()}, {"reason", reason}});
+  return reason;
+}
+
 void PluginHost::State::add(const fs::path& file, std::set<std::pair<dev_t, ino_t>>& seen) {
   std::error_code code;
   const fs::path path = fs::canonical(file, code);
@@ -204,24 +224,13 @@ void PluginHost::State::add(const fs::path& file, std::set<std::pair<dev_t, ino_
     return;  // one file under two names is one plugin
   } else {
     PluginRecord record = read_record(path);
-    const std::string& name = record.manifest.name;
-    const auto is_excluded = [&](const std::string& excluded) { return excluded == name; };
-    const auto same = std::find_if(records.begin(), records.end(), [&](const PluginRecord& other) {
-      return !other.refused && other.manifest.name == name;
-    });
-    if (!record.refused &&
-        std::any_of(options.exclude.begin(), options.exclude.end(), is_excluded)) {
-      record.refused = kExcluded;
-    }
-    if (!record.refused && same != records.end()) {
-      record.refused = fmt::format("shadowed by {}", same->path.string());
-    }
+    const bool is_usable = !record.refused;
+    if (is_usable) record.refused = unwanted(record);
     records.push_back(std::move(record));
+    if (is_usable && records.back().refused) return;
   }
   const PluginRecord& record = records.back();
-  if (record.refused == kExcluded) {
-    log.debug("plugin excluded", {{"plugin", record.manifest.name}});  // nothing to warn of
-  } else if (record.refused) {
+  if (record.refused) {
     log.warn("plugin refused", {{"path", record.path.string()}, {"reason", *record.refused}});
   } else {
     log.debug("plugin found", {{"plugin", record.manifest.name}, {"path", record.path.string()}});
@@ -262,9 +271,8 @@ std::shared_ptr<Device> PluginHost::open_device(std::string_view plugin, int ind
                                                  other.path.string(), *other.refused));
       }
     }
-    throw Error(Code::kNotFound,
-                fmt::format("plugin '{}': there is none of that name; found {}", name,
-                            state_->usable_names()));
+    throw Error(Code::kNotFound, fmt::format("plugin '{}': there is none of that name; found {}",
+                                             name, state_->usable_names()));
   }
   auto& library = state_->libraries[name];
   if (library == nullptr) {

@@ -20,6 +20,14 @@ fs::path mutant(const std::string& name) {
   return fs::path(INLAY_BINARY_DIR) / "mutants" / (name + ".so");
 }
 
+class WarningCount : public Log {
+ public:
+  void write(LogLevel level, std::string_view, const std::vector<LogField>&) override {
+    warnings += level == LogLevel::kWarning;
+  }
+  int warnings = 0;
+};
+
 HostOptions only(std::vector<fs::path> path) {
   HostOptions options;
   options.search_path = std::move(path);
@@ -119,6 +127,23 @@ TEST(PluginHost, RefusesTheSecondOfTwoPluginsWithOneName) {
   EXPECT_FALSE(host.plugins()[0].refused);
   EXPECT_HAS(host.plugins()[1].refused.value_or(""),
              "shadowed by " + host.plugins()[0].path.string());
+}
+
+// A plugin in a folder that comes first replaces its namesake on purpose; two in one folder are a
+// mistake.
+TEST(PluginHost, WarnsOfShadowingOnlyWithinOneFolder) {
+  const ScratchFolder first;
+  const ScratchFolder second;
+  write_file(first.path() / "a.so", make_elf(manifest_json({})));
+  write_file(second.path() / "b.so", make_elf(manifest_json({})));
+  WarningCount log;
+  const PluginHost replaced(log, only({first.path() / "a.so", second.path()}));
+  EXPECT_TRUE(replaced.plugins().at(1).refused);
+  EXPECT_EQ(log.warnings, 0);
+  write_file(second.path() / "c.so", make_elf(manifest_json({})));
+  const PluginHost doubled(log, only({second.path()}));
+  EXPECT_TRUE(doubled.plugins().at(1).refused);
+  EXPECT_EQ(log.warnings, 1);
 }
 
 TEST(PluginHost, ARefusedPluginShadowsNothing) {
