@@ -169,11 +169,19 @@ void Library::check(const char* what, inlay_status status, const inlay_error& er
   if (status == INLAY_OK) return;
   // The plugin may have forgotten the terminator.
   const std::string_view text(error.text, strnlen(error.text, sizeof(error.text)));
-  fail(what, fmt::format("{}: {}", status_name(status), text.empty() ? "no reason given" : text));
+  const std::string reason =
+      fmt::format("{}: {}", status_name(status), text.empty() ? "no reason given" : text);
+  // "The call may be repeated": not a failure of the plugin.
+  if (status == INLAY_NO_MEMORY) throw Error(Code::kNoMemory, message(what, reason));
+  fail(what, reason);
 }
 
 void Library::fail(const char* what, const std::string& reason) const {
-  throw Error(Code::kPluginFailed, fmt::format("plugin '{}': {}: {}", name_, what, reason));
+  throw Error(Code::kPluginFailed, message(what, reason));
+}
+
+std::string Library::message(const char* what, const std::string& reason) const {
+  return fmt::format("plugin '{}': {}: {}", name_, what, reason);
 }
 
 }  // namespace inlay

@@ -69,13 +69,14 @@ class Library {
   template <typename Body>
   void call_void(const char* what, const Body& body) const noexcept;
 
-  // throws  Error{kPluginFailed} "plugin 'acme': compile: no memory: <text>" unless status is
-  // INLAY_OK
+  // throws  Error{kPluginFailed} "plugin 'acme': compile: internal error: <text>" unless status is
+  //         INLAY_OK; Error{kNoMemory} if it is INLAY_NO_MEMORY
   void check(const char* what, inlay_status status, const inlay_error& error) const;
 
   [[noreturn]] void fail(const char* what, const std::string& reason) const;
 
  private:
+  std::string message(const char* what, const std::string& reason) const;
   void read_table(const inlay_plugin* given);
   void initialise();
 

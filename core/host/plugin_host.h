@@ -64,7 +64,7 @@ class Instance {
   virtual ~Instance() = default;
   // Tensors in the region's order. One caller at a time. Allocates nothing: bind() prepared the C
   // views.
-  // throws  Error{kPluginFailed} with plugin name and its text
+  // throws  Error{kPluginFailed} with plugin name and its text; Error{kNoMemory} if it said so
   virtual void run() = 0;
   // Sets the memory that run() will use; may be called again, any time between runs.
   virtual void bind(std::span<const HostTensor> inputs, std::span<const HostTensor> outputs) = 0;
@@ -95,7 +95,7 @@ class Device {
   virtual const std::string& space() const = 0;  // "host"
   // Compiles a region whose constants all carry bytes; they are kept alive as long as the program
   // needs them. Null if the plugin declined; the reason is in *declined.
-  // throws  Error{kPluginFailed} on any other failure
+  // throws  Error{kNoMemory} if the plugin said so, Error{kPluginFailed} on any other failure
   virtual std::unique_ptr<Program> compile(const Region& region, const CompileOptions& options,
                                            std::string* declined) = 0;
 };

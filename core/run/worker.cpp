@@ -5,13 +5,16 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "core/base/error.h"
 #include "core/plan/plan_text.h"
 #include "core/run/executor.h"
 #include "core/run/message.h"
+#include "core/run/programs.h"
 #include "core/run/thread_pool.h"
 #include "core/run/worker_json.h"
 
@@ -30,6 +33,27 @@ void end_with(int socket) {
   }).detach();
 }
 
+// A plugin that was opened before, or it would not be asked for: only its being opened failed, not
+// what it was opened for.
+class OpeningFailed : public Error {
+  using Error::Error;
+};
+
+// Whether an error tells of the machine's state rather than of the request.
+bool is_transient(Code code) {
+  switch (code) {
+    case Code::kNoMemory:
+    case Code::kIo:
+    case Code::kBusy:
+    case Code::kNotFound:  // of a plugin's file or one it needs: there when this began
+    case Code::kStale:     // replaced meanwhile
+    case Code::kCancelled:
+      return true;
+    default:
+      return false;
+  }
+}
+
 class Worker {
  public:
   Message answer(const Message& request) {
@@ -38,9 +62,15 @@ class Worker {
     try {
       const Json json = Json::parse(request.text);
       outcome = {{"ok", act(json, request, &reply)}};
+    } catch (const OpeningFailed& error) {
+      outcome = {{"failed", error.what()}, {"transient", true}};
     } catch (const Error& error) {
       const char* kind = error.code() == Code::kUnsupported ? "declined" : "failed";
-      outcome = {{kind, error.what()}};
+      outcome = {{kind, error.what()}, {"transient", is_transient(error.code())}};
+    } catch (const std::bad_alloc&) {
+      outcome = {{"failed", "out of memory"}, {"transient", true}};
+    } catch (const std::system_error& error) {  // a thread that cannot be started, for one
+      outcome = {{"failed", error.what()}, {"transient", true}};
     } catch (const std::exception& error) {
       outcome = {{"failed", error.what()}};
     }
@@ -55,7 +85,7 @@ class Worker {
     if (what == "hello") return hello(json);
     if (!host_) throw Error(Code::kInvalidArgument, "worker: expected hello first");
     if (what == "open") {
-      host_->open_device(json.at("plugin").get<std::string>());
+      opening([&] { host_->open_device(json.at("plugin").get<std::string>()); });
       return true;
     }
     if (what == "measure") return measure_plan(json, request);
@@ -82,6 +112,16 @@ class Worker {
     return true;
   }
 
+  template <typename Body>
+  static void opening(const Body& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.code() == Code::kUnsupported) throw;
+      throw OpeningFailed(error.code(), error.what());
+    }
+  }
+
   struct Loaded {
     Plan plan;
     std::unique_ptr<Executor> executor;
@@ -93,6 +133,7 @@ class Worker {
     std::vector<TensorType> types;
     for (const PlanConstant& constant : loaded.plan.constants) types.push_back(constant.type);
     const Weights weights{from_memory_file(request.files.at(index), types)};
+    opening([&] { open_devices(loaded.plan, *host_); });
     loaded.executor = std::make_unique<Executor>(loaded.plan, weights, *host_);
     return loaded;
   }

@@ -18,6 +18,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// A worker that waited for a processor for more than this share of the time may have been as sound
+// as any.
+constexpr double kMostQueued = 0.5;
+
+// For the rest of a reply whose first byte came.
+constexpr std::chrono::seconds kReplyPatience{5};
+
 struct Reply {
   Json ok;
   std::vector<Descriptor> files;
@@ -41,19 +48,22 @@ WorkerResult<T> read(WorkerResult<Reply>&& result, const Reader& reader) {
       result);
 }
 
-// Waits for the first byte of a reply, looking up now and then whether that was cancelled.
+// Waits for the first byte of a reply, looking up now and then whether that was cancelled. What has
+// come counts, even if this process was stopped (Ctrl-Z) past the deadline.
 Received await_reply(int socket, Deadline deadline, const std::atomic<bool>* cancelled) {
   constexpr std::chrono::milliseconds kLookUp{50};
+  constexpr std::chrono::milliseconds kNone{0};
   for (;;) {
     if (cancelled != nullptr && *cancelled) {
       throw Error(Code::kCancelled, "cancelled during a measurement; those before it are kept");
     }
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    if (left.count() <= 0) return Received::kTimeout;
+    const auto left =
+        std::max(std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()), kNone);
     pollfd poll_fd{socket, POLLIN, 0};
     if (::poll(&poll_fd, 1, static_cast<int>(std::min(left, kLookUp).count())) > 0) {
       return Received::kMessage;
     }
+    if (left == kNone) return Received::kTimeout;
   }
 }
 
@@ -104,6 +114,7 @@ WorkerResult<Reply> WorkerClient::State::greet(Deadline deadline) {
 WorkerResult<Reply> WorkerClient::State::exchange(const Message& message, Deadline deadline) {
   Message reply;
   const Clock::time_point start = Clock::now();
+  const QueueTimes queued = process->queue_times();
   const auto end = [this] {
     process->kill();
     process.reset();
@@ -118,11 +129,15 @@ WorkerResult<Reply> WorkerClient::State::exchange(const Message& message, Deadli
     throw;
   }
   if (received == Received::kMessage) {
-    received = receive_message(process->socket(), &reply, deadline);
+    const Deadline least = Clock::now() + kReplyPatience;
+    received = receive_message(process->socket(), &reply, std::max(deadline, least));
   }
   if (received == Received::kTimeout) {
+    const std::chrono::duration<double> waited = Clock::now() - start;
+    const bool was_held_up =
+        process->is_stopped() || process->longest_queued_since(queued) > kMostQueued * waited;
     end();
-    return Hung{std::chrono::duration<double>(Clock::now() - start).count()};
+    return Hung{waited.count(), was_held_up};
   }
   if (received == Received::kClosed) {
     const ExitState end = process->wait();
@@ -134,7 +149,9 @@ WorkerResult<Reply> WorkerClient::State::exchange(const Message& message, Deadli
   if (json.is_object() && json.contains("declined")) {
     return Declined{json["declined"].get<std::string>()};
   }
-  if (json.is_object() && json.contains("failed")) return Failed{json["failed"].get<std::string>()};
+  if (json.is_object() && json.contains("failed")) {
+    return Failed{json["failed"].get<std::string>(), json.value("transient", false)};
+  }
   end();
   throw Error(Code::kIo, "worker: unexpected reply");
 }
@@ -252,7 +269,8 @@ std::string describe_failure(
       return fmt::format("crashed: signal {} ({})", c.signal, ::strsignal(c.signal));
     }
     std::string operator()(const Hung& h) const {
-      return fmt::format("hung: no answer in {:.0f} s", h.seconds);
+      return fmt::format("hung: no answer in {:.0f} s{}", h.seconds,
+                         h.was_held_up ? ", most of which it waited for a processor" : "");
     }
   };
   return std::visit(Writer{}, failure);

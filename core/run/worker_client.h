@@ -36,6 +36,8 @@ struct Declined {
 };
 struct Failed {
   std::string reason;  // any other error: of the plugin, or a plan that does not fit this machine
+  // Of the machine's state (memory or space short, a file gone), not of what was asked for.
+  bool is_transient = false;
 };
 struct Crashed {
   int signal = 0;       // 0 if the process exited instead
@@ -43,6 +45,7 @@ struct Crashed {
 };
 struct Hung {  // no answer by the deadline; the process was killed
   double seconds = 0;
+  bool was_held_up = false;  // stopped from outside, or denied a processor most of the time
 };
 struct Opened {};  // the plugin's library loads and its first device opens
 

@@ -8,9 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "core/base/error.h"
@@ -86,6 +90,57 @@ WorkerProcess::~WorkerProcess() {
   socket_ = Descriptor();
   constexpr std::chrono::seconds kPatience{1};
   if (!wait_until(Clock::now() + kPatience)) kill();
+}
+
+// proc(5): /proc/PID/task/TID/schedstat holds nanoseconds on a processor, nanoseconds in the run
+// queue, and a count.
+QueueTimes WorkerProcess::queue_times() const {
+  QueueTimes times;
+  for (const std::filesystem::path& thread : threads()) {
+    std::ifstream file(thread / "schedstat");
+    std::int64_t running_ns = 0;
+    std::int64_t queued_ns = 0;
+    if (file >> running_ns >> queued_ns) {
+      times[thread.filename().string()] = std::chrono::nanoseconds(queued_ns);
+    }
+  }
+  return times;
+}
+
+std::chrono::nanoseconds WorkerProcess::longest_queued_since(const QueueTimes& before) const {
+  std::chrono::nanoseconds longest{0};
+  for (const auto& [thread, time] : queue_times()) {
+    const auto earlier = before.find(thread);
+    longest = std::max(longest, earlier == before.end() ? time : time - earlier->second);
+  }
+  return longest;
+}
+
+// proc(5): the state follows the name, which is in brackets and may itself hold some. D: waits for
+// a disk, T: stopped, t: stopped by a debugger.
+bool WorkerProcess::is_stopped() const {
+  for (const std::filesystem::path& thread : threads()) {
+    std::ifstream file(thread / "stat");
+    std::string line;
+    std::getline(file, line);
+    const std::size_t state = line.rfind(')') + 2;
+    if (state < line.size() &&
+        std::string_view("DTt").find(line[state]) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Their folders in /proc; empty if the process is over.
+std::vector<std::filesystem::path> WorkerProcess::threads() const {
+  std::vector<std::filesystem::path> folders;
+  std::error_code code;
+  std::filesystem::directory_iterator entry(fmt::format("/proc/{}/task", pid_), code);
+  for (; !code && entry != std::filesystem::directory_iterator(); entry.increment(code)) {
+    folders.push_back(entry->path());
+  }
+  return folders;
 }
 
 void WorkerProcess::kill() {

@@ -111,12 +111,21 @@ class ConversionPricer {
     const MeasurementKey key =
         region_key(MeasurementKind::kConversion, region, plugin, context.host);
     if (const auto known = meter_.find(key)) return known;
-    if (meter_.is_budget_spent()) return std::nullopt;
+    const bool is_left_out = !meter_.standing().why_out(plugin).empty();
+    if (is_left_out || meter_.is_budget_spent()) return std::nullopt;
     const CheckResult check = check_region(region, plugin, "exact",
                                            {context.host, context.database, context.worker,
                                             context.seed, nullptr, context.start_patience});
-    if (!check.is_ok()) return std::nullopt;
-    return meter_.measure(key, lower_region(region, plugin, context.host), request());
+    if (!check.is_ok()) {
+      meter_.standing().count(plugin, check.status, summary(region), check.reason);
+      return std::nullopt;
+    }
+    const Measurement m =
+        meter_.measure(key, lower_region(region, plugin, context.host), request());
+    if (m.status != MeasurementStatus::kOk) {
+      meter_.standing().count(plugin, m.status, summary(region), m.reason);
+    }
+    return m;
   }
 
   Meter& meter_;

@@ -20,11 +20,22 @@ struct Cost {
   int samples = 0;
 };
 
+// How a candidate came to its cost, or to none.
+enum class CostOrigin {
+  kMeasured,  // now, it or an equal region
+  kDatabase,  // earlier
+  kFree,      // a view: nothing to measure
+  kDeclined,  // by its plugin
+  kFailed,    // wrong result, crash, hang, error
+  kUntried    // left out: the budget was spent, or its plugin is not to be trusted
+};
+
 // A candidate's cost, or why it has none.
 struct CandidateCost {
   std::optional<Cost> cost;
   std::string
       reason;  // set iff cost is absent: declined, wrong result, crashed, hung, excluded, pruned
+  CostOrigin origin = CostOrigin::kUntried;
 };
 
 struct ConversionCost {

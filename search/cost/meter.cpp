@@ -29,7 +29,7 @@ std::chrono::milliseconds patience_for(const Plan& plan, const MeasureRequest& r
 }  // namespace
 
 Meter::Meter(const PriceContext& context)
-    : context_(context), start_(std::chrono::steady_clock::now()) {
+    : context_(context), start_(std::chrono::steady_clock::now()), standing_(context.log) {
   host_fingerprint_ = context.host.open_device(kReferencePlugin)->fingerprint();
 }
 
@@ -52,9 +52,10 @@ Measurement Meter::measure(const MeasurementKey& key, const Lowered& plan,
   if (const Stats* stats = std::get_if<Stats>(&answer)) {
     m.cost = {stats->median_ns, stats->low_ns, stats->high_ns, stats->samples};
   } else {
-    m.reason = describe_failure(answer);
+    m.reason = reason_of(answer);
   }
-  context_.database.put(key, m);
+  const bool is_own_failure = key.plugin.empty() && m.status != MeasurementStatus::kOk;
+  if (!is_transient(answer) && !is_own_failure) context_.database.put(key, m);
   ++stats_.measured;
   count(m.status);
   return m;

@@ -15,6 +15,7 @@
 #include "core/run/worker_client.h"
 #include "search/cost/database.h"
 #include "search/cost/price.h"
+#include "search/cost/standing.h"
 #include "search/lower/region_plan.h"
 
 namespace inlay {
@@ -29,7 +30,8 @@ class Meter {
   // What the database knows about the key; counted.
   std::optional<Measurement> find(const MeasurementKey& key);
 
-  // Measures the plan and stores the result, whatever it is; counted.
+  // Measures the plan and stores the result, unless that is of this moment only (outcome.h) or a
+  // failure of the host's own work; counted.
   Measurement measure(const MeasurementKey& key, const Lowered& plan,
                       const MeasureRequest& request);
 
@@ -49,6 +51,7 @@ class Meter {
   void report(const std::string& what) const;  // progress: about to do this
   void advance() { ++done_; }
 
+  Standing& standing() { return standing_; }
   const PriceContext& context() const { return context_; }
   PriceStats& stats() { return stats_; }
   void count(MeasurementStatus status);  // a decline or failure
@@ -58,6 +61,7 @@ class Meter {
   const PriceContext& context_;
   std::chrono::steady_clock::time_point start_;
   PriceStats stats_;
+  Standing standing_;
   std::string host_fingerprint_;
   std::map<std::string, std::string> unopened_;  // plugin → reason, or empty
   int done_ = 0;

@@ -40,10 +40,6 @@ constexpr double kTargetInterval = 0.03;
 constexpr double kWideSpread = 0.05;
 constexpr double kCompetitiveRatio = 1.5;
 
-// Every hang costs the user its deadline; who hung this often is not tried again.
-constexpr int kMostHangs = 2;
-constexpr const char* kHangsReason = "not tried: the plugin hung twice before";
-
 double best_of(const WorkGroup& group) {
   double best = kInfinity;
   for (const Work& work : group.works) {
@@ -142,12 +138,14 @@ class Pricer {
     work.is_done = true;
     meter_.advance();
     if (!work.refused.empty()) {
-      work.result.reason = work.refused;
+      work.result = {{}, work.refused, CostOrigin::kFailed};
       return;
     }
-    if (const std::optional<Measurement> known = meter_.find(work.key)) return take(work, *known);
-    if (hangs_[work.plugin] >= kMostHangs) {
-      work.result.reason = kHangsReason;
+    if (const std::optional<Measurement> known = meter_.find(work.key)) {
+      return take(work, *known, CostOrigin::kDatabase);
+    }
+    if (std::string why = meter_.standing().why_out(work.plugin); !why.empty()) {
+      work.result.reason = std::move(why);
       return;
     }
     if (need == Need::kOptional && meter_.is_budget_spent()) {
@@ -170,13 +168,14 @@ class Pricer {
     request.options.target_relative_ci = kTargetInterval;
     request.options.give_up_ns = give_up_ns;
     take(work,
-         meter_.measure(work.key, lower_region(work.region, work.plugin, context_.host), request));
+         meter_.measure(work.key, lower_region(work.region, work.plugin, context_.host), request),
+         CostOrigin::kMeasured);
   }
 
-  void take(Work& work, const Measurement& m) {
+  void take(Work& work, const Measurement& m, CostOrigin origin) {
     work.result = {};
     if (m.status == MeasurementStatus::kOk) {
-      work.result.cost = m.cost;
+      work.result = {m.cost, "", origin};
       return;
     }
     fail(work, m.status, m.reason);
@@ -188,14 +187,10 @@ class Pricer {
     fail(work, check.status, check.reason);
   }
 
-  // A decline is a normal answer; the rest is worth the user's attention.
   void fail(Work& work, MeasurementStatus status, const std::string& reason) {
-    work.result.reason = reason;
-    if (status == MeasurementStatus::kHung) ++hangs_[work.plugin];
-    if (status == MeasurementStatus::kDeclined) return;
-    context_.log.warn("candidate left out", {{"plugin", work.plugin},
-                                             {"region", summary(work.region)},
-                                             {"reason", work.result.reason}});
+    const bool is_decline = status == MeasurementStatus::kDeclined;
+    work.result = {{}, reason, is_decline ? CostOrigin::kDeclined : CostOrigin::kFailed};
+    meter_.standing().count(work.plugin, status, summary(work.region), reason);
   }
 
   // A second, longer look where the first was too vague to choose by.
@@ -224,7 +219,9 @@ class Pricer {
   std::vector<CandidateCost> candidate_costs() const {
     std::vector<CandidateCost> costs(candidates_.list.size());
     for (std::size_t id = 0; id < costs.size(); ++id) {
-      if (candidates_.list[id].plugin == kViewPlugin) costs[id].cost = Cost{0, 0, 0, 1};
+      if (candidates_.list[id].plugin == kViewPlugin) {
+        costs[id] = {Cost{0, 0, 0, 1}, "", CostOrigin::kFree};
+      }
     }
     for (const WorkGroup& group : groups_) {
       for (const Work& work : group.works) {
@@ -264,7 +261,6 @@ class Pricer {
   std::vector<WorkGroup> groups_;
   StepOverhead overhead_;
   Form form_;
-  std::map<std::string, int> hangs_;  // by plugin
 };
 
 }  // namespace

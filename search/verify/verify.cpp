@@ -1,9 +1,8 @@
 #include "search/verify/verify.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <memory>
+#include <new>
 #include <variant>
 
 #include "core/base/error.h"
@@ -25,11 +24,22 @@ CheckResult run_check(const Region& region, const std::string& plugin, const Exp
         candidate.plan, candidate.weights, trial.inputs,
         patience(region.nodes.size(), expected.reference_time, context.start_patience));
     const auto* results = std::get_if<std::vector<Tensor>>(&answer);
-    if (results == nullptr) return {status_of(answer), describe_failure(answer)};
+    if (results == nullptr) {
+      return {.status = status_of(answer),
+              .reason = reason_of(answer),
+              .is_transient = is_transient(answer)};
+    }
     const std::string found = difference(expected, trial, *results);
-    if (!found.empty()) return {MeasurementStatus::kWrong, "wrong: " + found};
+    if (!found.empty()) return {.status = MeasurementStatus::kWrong, .reason = "wrong: " + found};
   }
   return {};
+}
+
+// Never stored: the fault is not the plugin's.
+CheckResult unproved(const std::string& reason) {
+  return {.status = MeasurementStatus::kFailed,
+          .reason = "cannot be checked: " + reason,
+          .is_transient = true};
 }
 
 }  // namespace
@@ -78,7 +88,7 @@ CheckResult check_region(const Region& region, const std::string& plugin,
   MeasurementKey key = region_key(MeasurementKind::kCheck, region, plugin, context.host);
   key.knobs = tolerance;
   if (const std::optional<Measurement> known = context.database.find(key)) {
-    return {known->status, known->reason, true};
+    return {.status = known->status, .reason = known->reason, .from_database = true};
   }
   ExpectedCache own;
   ExpectedCache& cache = context.cache != nullptr ? *context.cache : own;
@@ -86,11 +96,18 @@ CheckResult check_region(const Region& region, const std::string& plugin,
   try {
     expected = &cache.get(region, tolerance, context.host, context.seed);
   } catch (const Error& error) {  // trial run: what the reference cannot do cannot be proved
-    if (error.code() != Code::kUnsupported && error.code() != Code::kPluginFailed) throw;
-    return {MeasurementStatus::kFailed, fmt::format("cannot be checked: {}", error.what())};
+    if (error.code() != Code::kUnsupported && error.code() != Code::kPluginFailed &&
+        error.code() != Code::kNoMemory) {
+      throw;
+    }
+    return unproved(error.what());
+  } catch (const std::bad_alloc&) {
+    return unproved("out of memory");
   }
   const CheckResult result = run_check(region, plugin, *expected, context);
-  context.database.put(key, {.status = result.status, .reason = result.reason});
+  if (!result.is_transient) {
+    context.database.put(key, {.status = result.status, .reason = result.reason});
+  }
   return result;
 }
 

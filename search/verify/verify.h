@@ -66,15 +66,15 @@ struct CheckResult {
   MeasurementStatus status = MeasurementStatus::kOk;
   std::string reason;  // set iff status is not kOk
   bool from_database = false;
+  bool is_transient = false;  // of this moment, and not stored; see outcome.h
   bool is_ok() const { return status == MeasurementStatus::kOk; }
 };
 
 // Checks the region, whose constants all carry bytes, or finds an earlier check of the same build
 // in the database. A check holds for every region of the same structure: it does not depend on the
-// values of weights. What the reference cannot run fails: it cannot be proved. throws
-// Error{kInvalidArgument} for an unknown tolerance; Error{kNotFound, kPluginFailed} if the plugin
-// cannot be
-//         opened; Error{kIo, kBusy, kCorrupt} from the database
+// values of weights. What the reference cannot run fails: it cannot be proved.
+// throws  Error{kInvalidArgument} for an unknown tolerance; Error{kNotFound, kPluginFailed} if the
+//         plugin cannot be opened; Error{kIo, kBusy, kCorrupt} from the database
 CheckResult check_region(const Region& region, const std::string& plugin,
                          const std::string& tolerance, const CheckContext& context);
 

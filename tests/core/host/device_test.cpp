@@ -138,7 +138,7 @@ TEST_F(DeviceOfAPlugin, FailuresNamePluginCallAndText) {
   EXPECT_EQ(compile("fail"),
             "plugin_failed: plugin 'scripted': compile: internal error: table is bent");
   EXPECT_EQ(compile("no_memory"),
-            "plugin_failed: plugin 'scripted': compile: no memory: out of memory");
+            "no_memory: plugin 'scripted': compile: no memory: out of memory");
   EXPECT_EQ(compile("nothing"),
             "plugin_failed: plugin 'scripted': compile: internal error: compile made no kernel");
   EXPECT_EQ(text_of_error([&] { run("run_fails"); }),

@@ -28,6 +28,16 @@ Graph relus() {
   return b.build();
 }
 
+// Relus of as many different sizes, each a region of its own.
+Graph sizes(int count) {
+  GraphBuilder b("sizes");
+  for (int i = 1; i <= count; ++i) {
+    b.output(
+        b.node("r" + std::to_string(i), "Relu", {b.input("x" + std::to_string(i), f32({8, i}))}));
+  }
+  return b.build();
+}
+
 // The log's warnings, for tests that want one.
 class WarningLog : public Log {
  public:
@@ -153,13 +163,79 @@ TEST_F(PriceTest, LeavesAPluginOutThatEndsTheProcess) {
   EXPECT_EQ(cost.reason, "crashed: exit status 0");
 }
 
-TEST_F(PriceTest, TriesAPluginThatHangsTwiceAndNoMore) {
-  GraphBuilder b("sizes");  // four different regions
-  for (int i = 1; i <= 4; ++i) {
-    b.output(
-        b.node("r" + std::to_string(i), "Relu", {b.input("x" + std::to_string(i), f32({8, i}))}));
+// What the machine did to a plugin is no verdict on it.
+TEST_F(PriceTest, TriesAgainNextTimeWhatFailedForTheMachinesSake) {
+  const std::pair<const char*, const char*> moods[] = {
+      {"out of memory", "failed: "},
+      {"killed", "crashed: signal 9"},
+      {"terminated", "crashed: signal 15"},
+      {"stopped", "hung: no answer in "},
+  };
+  for (const auto& [mood, reason] : moods) {
+    SCOPED_TRACE(mood);
+    ASSERT_EQ(::setenv("INLAY_TEST_MOOD", mood, 1), 0);
+    use({"moody"});
+    const Candidates candidates = find_candidates(graph_, *host_);
+    PriceContext impatient = context();
+    // Enough to load a library of this size on a busy machine.
+    impatient.start_patience = std::chrono::milliseconds(2000);
+    const Priced first = price(graph_, candidates, impatient);
+    const CandidateCost& failed = first.costs.candidates[candidate_of(candidates, "moody")];
+    EXPECT_FALSE(failed.cost);
+    EXPECT_TRUE(failed.reason.starts_with(reason)) << failed.reason;
+    EXPECT_TRUE(failed.reason.ends_with("(not kept: the next placement tries again)"))
+        << failed.reason;
+    EXPECT_EQ(log_.lines.size(), 1u);
+    log_.lines.clear();
+
+    ASSERT_EQ(::unsetenv("INLAY_TEST_MOOD"), 0);
+    use({"moody"});
+    const Priced second = price(graph_, candidates, context());
+    const CandidateCost& cost = second.costs.candidates[candidate_of(candidates, "moody")];
+    EXPECT_TRUE(cost.cost) << cost.reason;
+    database_->clear("moody");
   }
-  const Graph graph = b.build();
+}
+
+TEST_F(PriceTest, TriesAPluginThatCrashesThreeTimesAndNoMore) {
+  const Graph graph = sizes(6);
+  use({"crasher"});
+  const Candidates candidates = find_candidates(graph, *host_);
+  for (int run = 0; run < 2; ++run) {  // the second has the crashes from the database
+    log_.lines.clear();
+    const int starts = worker_->starts();
+    const Priced priced = price(graph, candidates, context());
+    int crashed = 0;
+    int left_out = 0;
+    for (std::size_t i = 0; i < candidates.list.size(); ++i) {
+      if (candidates.list[i].plugin != "crasher") continue;
+      const std::string& reason = priced.costs.candidates[i].reason;
+      crashed += reason.starts_with("crashed: ");
+      left_out += reason == "not tried: the plugin crashed 3 times before";
+    }
+    EXPECT_EQ(crashed, 3);
+    EXPECT_EQ(left_out, 3);
+    ASSERT_EQ(log_.lines.size(), 3u);
+    EXPECT_TRUE(log_.lines.back().starts_with(
+        "plugin left out of the rest: it crashed too often plugin=crasher crashes=3"))
+        << log_.lines.back();
+    if (run == 1) {
+      EXPECT_EQ(worker_->starts(), starts);
+    }
+  }
+}
+
+TEST_F(PriceTest, WarnsOfAWrongPluginAFewTimesOnly) {
+  const Graph graph = sizes(8);
+  use({"wrong"});
+  price(graph, find_candidates(graph, *host_), context());
+  ASSERT_EQ(log_.lines.size(), 4u);
+  EXPECT_EQ(log_.lines.back(),
+            "more candidates left out; the report has every reason plugin=wrong");
+}
+
+TEST_F(PriceTest, TriesAPluginThatHangsTwiceAndNoMore) {
+  const Graph graph = sizes(4);
   use({"sleeper"});
   PriceContext impatient = context();
   // Enough to load a library of this size on a busy machine.
