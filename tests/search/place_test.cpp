@@ -1,0 +1,98 @@
+#include "search/place.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "core/run/thread_pool.h"
+#include "core/run/worker_client.h"
+#include "search/cost/database.h"
+
+namespace inlay {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Two different Relus. What runs in company in the worker fails only when a whole plan runs.
+Graph two_relus() {
+  GraphBuilder b("two");
+  for (const std::int64_t size : {512, 513}) {
+    const std::string name = std::to_string(size);
+    const ValueId x = b.input("x" + name, {DType::kF32, {64, size}});
+    b.output(b.node("r" + name, "Relu", {x}));
+  }
+  return b.build();
+}
+
+class PlaceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "inlay_place_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    database_.emplace(folder_ / "costs.sqlite");
+    const std::vector<fs::path> path{fs::path(INLAY_PLUGIN_DIR) / "reference.so",
+                                     fs::path(INLAY_BINARY_DIR) / "tests/rivals/loner.so"};
+    host_.emplace(log_, HostOptions{.search_path = path,
+                                    .exclude = {},
+                                    .threads = 1,
+                                    .parallel_for = pool_.parallel_for()});
+    worker_.emplace(
+        WorkerOptions{.search_path = path,
+                      .exclude = {},
+                      .threads = 1,
+                      .executable = fs::path(INLAY_BINARY_DIR) / "bin" / "inlay-worker"});
+  }
+  void TearDown() override {
+    database_.reset();
+    fs::remove_all(folder_);
+  }
+
+  PriceContext context() {
+    return {
+        .host = *host_, .database = *database_, .worker = *worker_, .log = log_, .progress = {}};
+  }
+
+  NullLog log_;
+  fs::path folder_;
+  ThreadPool pool_{1};
+  std::optional<CostDatabase> database_;
+  std::optional<PluginHost> host_;
+  std::optional<WorkerClient> worker_;
+};
+
+// How many steps of the plan run on the plugin.
+std::ptrdiff_t steps_on(const Plan& plan, const std::string& plugin) {
+  return std::count_if(plan.steps.begin(), plan.steps.end(), [&](const PlanStep& step) {
+    return step.kind == StepKind::kRun &&
+           plan.plugins[static_cast<std::size_t>(step.plugin)].name == plugin;
+  });
+}
+
+// Step by step the plugin is right and fast; two of its kernels at once fail.
+TEST_F(PlaceTest, AContenderThatFailsInTheRaceIsOutWithItsReason) {
+  for (const std::string& strategy : strategy_names()) {
+    SCOPED_TRACE(strategy);
+    const Placed placed =
+        place(two_relus(), context(), {.strategy = strategy, .filter = {}, .limits = {}});
+    EXPECT_LT(steps_on(placed.lowered.plan, "loner"), 2);
+    EXPECT_EQ(placed.contenders[placed.winner].why_not_raced, "");
+    int failed = 0;
+    for (const Contender& contender : placed.contenders) {
+      if (steps_on(contender.plan, "loner") < 2) continue;
+      EXPECT_FALSE(contender.measured) << contender.name;
+      const std::string& why = contender.why_not_raced;
+      const bool is_said = why.find("not in company") != std::string::npos;
+      const bool is_double = why.starts_with("the same plan as ");
+      EXPECT_TRUE(is_said || is_double) << contender.name << ": " << why;
+      failed += is_said;
+    }
+    EXPECT_GE(failed, 1);
+  }
+}
+
+}  // namespace
+}  // namespace inlay
