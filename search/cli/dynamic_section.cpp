@@ -81,6 +81,7 @@ class Reader {
         if (value.d_tag == DT_NULL) return;
         entries_.push_back({static_cast<std::size_t>(s.p_offset + at), value});
       }
+      break;  // there is one in a sound file
     }
     fail("expected a dynamic section with an end");
   }
