@@ -234,12 +234,20 @@ class AffineFolder {
     }
   }
 
+  // The last factor of a GELU or hard-swish written out stays with it, for it to be recognised.
+  bool is_product_of_two(ValueId id) {
+    const Node* node = sole_producer(id);
+    return node != nullptr && node->op == "Mul" && draft_.constant(node->inputs[0]) == nullptr &&
+           draft_.constant(node->inputs[1]) == nullptr;
+  }
+
   // What is done to each input channel of a Conv goes into its weight; an addition only where no
   // padding is, for padding is not added to.
   bool fold_before(Node& conv) {
     Node* node = sole_producer(conv.inputs[0]);
     if (node == nullptr || !is_arithmetic(*node)) return false;
     const std::size_t side = draft_.constant(node->inputs[0]) == nullptr ? 0 : 1;
+    if (is_product_of_two(node->inputs[side])) return false;
     const std::optional<Affine> affine = affine_of(*node, side);
     const Tensor* weight = draft_.constant(conv.inputs[1]);
     if (!affine || weight == nullptr || !is_float(weight->dtype())) return false;

@@ -7,6 +7,8 @@ namespace inlay {
 namespace {
 
 constexpr std::size_t kSampleSize = 4096;  // the mean square of a sample is then good to 2 %
+// Neighbours are alike: a pool's window of any usual size has about three independent elements.
+constexpr int kIndependent = 3;
 
 // SplitMix64, the finalizer of Steele, Lea and Flood 2014: a counter becomes 64 random bits.
 std::uint64_t mix(std::uint64_t x) {
@@ -22,23 +24,49 @@ double mean_square(const std::vector<float>& sample) {
   return sum / static_cast<double>(sample.size());
 }
 
+// The window along one dimension.
+struct Line {
+  std::int64_t kernel, stride, begin, end;
+};
+
+Line line_of(const ConvOptions& options, const Shape& from, std::size_t d) {
+  const bool is_frames = d == 2 && from.size() == 5 && options.frame_stride != 0;
+  Line line = {options.kernel, is_frames ? options.frame_stride : options.stride, options.padding,
+               options.padding};
+  if (options.is_same) {
+    const std::int64_t windows = (from[d] + line.stride - 1) / line.stride;
+    const std::int64_t covered = (windows - 1) * line.stride + line.kernel;
+    const std::int64_t padding = std::max<std::int64_t>(covered - from[d], 0);
+    line.begin = padding / 2;
+    line.end = padding - padding / 2;
+  }
+  return line;
+}
+
 // Part of the kernel's taps that read the operand and not its padding, over all windows of a
 // dimension.
-double inside_share(std::int64_t extent, std::int64_t windows, const ConvOptions& options) {
+double inside_share(std::int64_t extent, std::int64_t windows, const Line& line) {
   std::int64_t inside = 0;
   for (std::int64_t w = 0; w < windows; ++w) {
-    for (std::int64_t k = 0; k < options.kernel; ++k) {
-      const std::int64_t at = w * options.stride + k - options.padding;
+    for (std::int64_t k = 0; k < line.kernel; ++k) {
+      const std::int64_t at = w * line.stride + k - line.begin;
       inside += at >= 0 && at < extent ? 1 : 0;
     }
   }
-  return static_cast<double>(inside) / static_cast<double>(windows * options.kernel);
+  return static_cast<double>(inside) / static_cast<double>(windows * line.kernel);
 }
 
-Attributes window_attributes(const ConvOptions& options, std::size_t spatial) {
-  return {{"kernel_shape", Shape(spatial, options.kernel)},
-          {"strides", Shape(spatial, options.stride)},
-          {"pads", Shape(2 * spatial, options.padding)}};
+Attributes window_attributes(const ConvOptions& options, const Shape& from) {
+  const std::size_t spatial = from.size() - 2;
+  Shape strides(spatial);
+  Shape pads(2 * spatial);
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const Line line = line_of(options, from, i + 2);
+    strides[i] = line.stride;
+    pads[i] = line.begin;
+    pads[i + spatial] = line.end;
+  }
+  return {{"kernel_shape", Shape(spatial, options.kernel)}, {"strides", strides}, {"pads", pads}};
 }
 
 }  // namespace
@@ -95,12 +123,12 @@ Feature Network::conv(const std::string& name, const Feature& x, std::int64_t ch
   std::vector<ValueId> operands = {
       x.value, weight(name + ".weight", weight_shape, options.gain * std::sqrt(2.0 / fan_in))};
   if (options.has_bias) operands.push_back(weight(name + ".bias", {channels}, 0.01));
-  Attributes attributes = window_attributes(options, from.size() - 2);
+  Attributes attributes = window_attributes(options, from);
   attributes["group"] = options.groups;
   const ValueId y = builder_.node(name, "Conv", std::move(operands), std::move(attributes));
   double power = 2 * options.gain * options.gain * mean_square(x.sample);
   for (std::size_t d = 2; d < from.size(); ++d) {
-    power *= inside_share(from[d], shape(y)[d], options);
+    power *= inside_share(from[d], shape(y)[d], line_of(options, from, d));
   }
   Feature result = {y, normal_sample(power)};
   // The few weights of a depthwise channel differ in total size from those of the next.
@@ -126,13 +154,14 @@ Feature Network::conv_transpose(const std::string& name, const Feature& x, std::
     taps *= static_cast<double>(options.kernel) / static_cast<double>(options.stride);
   }
   const ValueId w = weight(name + ".weight", weight_shape, std::sqrt(2.0 / taps));
-  const ValueId y = builder_.node(name, "ConvTranspose", {x.value, w},
-                                  window_attributes(options, from.size() - 2));
+  const ValueId y =
+      builder_.node(name, "ConvTranspose", {x.value, w}, window_attributes(options, from));
   // The taps that fall on the output: all that the operand's elements send out, less what padding
   // cuts.
   double sent = static_cast<double>(element_count(shape(x))) * static_cast<double>(channels);
   for (std::size_t d = 2; d < from.size(); ++d) {
-    sent *= static_cast<double>(options.kernel) * inside_share(shape(y)[d], from[d], options);
+    sent *= static_cast<double>(options.kernel) *
+            inside_share(shape(y)[d], from[d], line_of(options, from, d));
   }
   const double received = sent / static_cast<double>(element_count(shape(y)));
   return {y, normal_sample(2 * mean_square(x.sample) * received / taps)};
@@ -206,17 +235,56 @@ Feature Network::mul(const std::string& name, const Feature& a, const Feature& b
 }
 
 Feature Network::max_pool(const std::string& name, const Feature& x, const ConvOptions& options) {
-  const ValueId y =
-      builder_.node(name, "MaxPool", {x.value}, window_attributes(options, shape(x).size() - 2));
-  // Neighbours are alike: a window of any usual size has about three independent elements.
+  const ValueId y = builder_.node(name, "MaxPool", {x.value}, window_attributes(options, shape(x)));
   Feature result = {y, x.sample};
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 1; i < kIndependent; ++i) {
     const std::vector<float> other = shuffled(x.sample);
     for (std::size_t k = 0; k < kSampleSize; ++k) {
       result.sample[k] = std::max(result.sample[k], other[k]);
     }
   }
   return result;
+}
+
+Feature Network::average_pool(const std::string& name, const Feature& x,
+                              const ConvOptions& options) {
+  Attributes attributes = window_attributes(options, shape(x));
+  attributes["count_include_pad"] = std::int64_t{0};
+  Feature result = {builder_.node(name, "AveragePool", {x.value}, std::move(attributes)), x.sample};
+  if (options.kernel == 1) return result;
+  for (int i = 1; i < kIndependent; ++i) {
+    const std::vector<float> other = shuffled(x.sample);
+    for (std::size_t k = 0; k < kSampleSize; ++k) result.sample[k] += other[k];
+  }
+  for (float& v : result.sample) v /= kIndependent;
+  return result;
+}
+
+Feature Network::concat(const std::string& name, const std::vector<Feature>& parts) {
+  std::vector<ValueId> values;
+  std::vector<std::size_t> part_of_channel;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    values.push_back(parts[i].value);
+    part_of_channel.insert(part_of_channel.end(), static_cast<std::size_t>(shape(parts[i])[1]), i);
+  }
+  Feature result = {builder_.node(name, "Concat", std::move(values), {{"axis", std::int64_t{1}}}),
+                    std::vector<float>(kSampleSize)};
+  for (std::size_t k = 0; k < kSampleSize; ++k) {
+    result.sample[k] = parts[part_of_channel[k % part_of_channel.size()]].sample[k];
+  }
+  return result;
+}
+
+Feature Network::shift(const std::string& name, const Feature& x) {
+  const ValueId padded =
+      builder_.node(name + ".pad", "Pad", {x.value}, {{"pads", Shape{0, 0, 0, 0, 0, 0, 1, 1}}});
+  const Shape extent = shape(padded);
+  const ValueId y = builder_.node(name, "Slice", {padded},
+                                  {{"starts", Shape{1, 1}},
+                                   {"axes", Shape{2, 3}},
+                                   {"steps", Shape{1, 1}},
+                                   {"ends", Shape{extent[2], extent[3]}}});
+  return {y, x.sample};
 }
 
 Feature Network::global_average_pool(const std::string& name, const Feature& x) {

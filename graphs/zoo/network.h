@@ -26,13 +26,18 @@ struct Feature {
   std::vector<float> sample;
 };
 
+// A window, the same along every dimension but for what is said.
 struct ConvOptions {
   std::int64_t kernel = 1;
   std::int64_t stride = 1;
   std::int64_t padding = 0;
   std::int64_t groups = 1;
   bool has_bias = false;
-  double gain = 1;  // scales the weights
+  double gain = 1;                // scales the weights
+  std::int64_t frame_stride = 0;  // along the first of three dimensions; 0: as the others
+  // Pads so that the output has ceil(extent / stride) elements, the odd one at the end, as
+  // TensorFlow's SAME does; `padding` does not count.
+  bool is_same = false;
 };
 
 class Network {
@@ -70,6 +75,11 @@ class Network {
   Feature add(const std::string& name, const Feature& a, const Feature& b);
   Feature mul(const std::string& name, const Feature& a, const Feature& b);
   Feature max_pool(const std::string& name, const Feature& x, const ConvOptions& options);
+  // Over the elements that are there: padding does not count.
+  Feature average_pool(const std::string& name, const Feature& x, const ConvOptions& options);
+  Feature concat(const std::string& name, const std::vector<Feature>& parts);  // of the channels
+  // x moved by one to the left and up, zeros where nothing comes from.
+  Feature shift(const std::string& name, const Feature& x);
   // The mean over space, as [N, C, 1, ...]; flatten makes it [N, C].
   Feature global_average_pool(const std::string& name, const Feature& x);
   Feature flatten(const std::string& name, const Feature& x);

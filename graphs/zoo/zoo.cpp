@@ -21,6 +21,7 @@ struct Sizes {
 
 constexpr Sizes kNone = {0, 0, 0};
 constexpr Sizes kAnyImage = {224, 32, 8192};
+constexpr Sizes kClip = {112, 32, 8192};
 constexpr Sizes kVggImage = {224, 224, 255};      // five halvings must leave 7x7
 constexpr Sizes kPatchedImage = {224, 224, 224};  // one position embedding per patch
 constexpr Sizes kBertTokens = {128, 1, 512};
@@ -30,6 +31,7 @@ struct Entry {
   Graph (*make)(const ZooOptions&);
   Sizes image;
   Sizes sequence;
+  bool has_batch = true;
 };
 
 // Figures of the vision models: torchvision's model pages, whose operation counts are
@@ -40,6 +42,13 @@ constexpr ZooModel kModels[] = {
     {"resnext50_32x4d", "ResNet-50 with convolutions in 32 groups, 1000 classes",
      "Xie et al., Aggregated Residual Transformations for Deep Neural Networks, CVPR 2017",
      25028904, 2 * 4.23e9},
+    {"resnet3d50", "ResNet-50 convolving clips of 8 frames in time too, 400 classes",
+     "Hara et al., Can Spatiotemporal 3D CNNs Retrace the History of 2D CNNs, CVPR 2018; figures "
+     "from the definition",
+     47018576, 2 * 5.264e9},
+    {"nasnet_mobile", "NASNet-A 4 @ 1056, cells found by search, 1000 classes",
+     "Zoph et al., Learning Transferable Architectures for Scalable Image Recognition, CVPR 2018",
+     5289978, 2 * 0.564e9},
     {"mobilenet_v2", "inverted residuals with depthwise convolutions, 1000 classes",
      "Sandler et al., MobileNetV2, CVPR 2018", 3504872, 2 * 0.30e9},
     {"efficientnet_b0", "depthwise blocks with squeeze-and-excitation, 1000 classes",
@@ -57,11 +66,22 @@ constexpr ZooModel kModels[] = {
     {"lstm", "two LSTM layers of 512 cells on 256 features, 64 steps",
      "Hochreiter and Schmidhuber, Long Short-Term Memory, 1997; figures from the definition",
      3678208, 2 * 0.2349e9},
+    {"gcn_cora",
+     "two graph convolutions on 2708 nodes and 10556 edges, adjacency as a dense matrix",
+     "Kipf and Welling, Semi-Supervised Classification with Graph Convolutional Networks, ICLR "
+     "2017; figures from the definition",
+     23063, 2 * 0.23106e9, 2708 * 2708},
+    {"gcn_cora_edges", "the same by gather and scatter along the edges",
+     "Kipf and Welling, ICLR 2017; Fey and Lenssen, PyTorch Geometric, 2019; operations of the "
+     "products alone",
+     23063, 2 * 0.06239e9, 2708 + 10556},
 };
 
 constexpr Entry kEntries[] = {
     {make_resnet50, kAnyImage, kNone},
     {make_resnext50, kAnyImage, kNone},
+    {make_resnet3d50, kClip, kNone},
+    {make_nasnet_mobile, kAnyImage, kNone},
     {make_mobilenet_v2, kAnyImage, kNone},
     {make_efficientnet_b0, kAnyImage, kNone},
     {make_vgg19, kVggImage, kNone},
@@ -69,6 +89,8 @@ constexpr Entry kEntries[] = {
     {make_vit_tiny16, kPatchedImage, kNone},
     {make_dcgan, kNone, kNone},
     {make_lstm, kNone, kSteps},
+    {make_gcn_cora, kNone, kNone, false},
+    {make_gcn_cora_edges, kNone, kNone, false},
 };
 static_assert(std::size(kModels) == std::size(kEntries));
 
@@ -102,6 +124,10 @@ Graph build_zoo_model(std::string_view name, const ZooOptions& options) {
                 fmt::format("{}: batch must be positive, is {}", name, options.batch));
   }
   const Entry& entry = kEntries[model - std::begin(kModels)];
+  if (options.batch > 1 && !entry.has_batch) {
+    throw Error(Code::kInvalidArgument,
+                fmt::format("{}: has no batch, {} given", name, options.batch));
+  }
   ZooOptions resolved = options;
   resolved.image_size = resolve(name, "image size", options.image_size, entry.image);
   resolved.sequence_length =

@@ -26,6 +26,7 @@ struct ZooModel {
   std::string_view source;       // the paper
   double parameters;             // published count, batch-norm statistics not counted
   double flops;  // published, a multiply-add counted as two, at the default size and batch 1
+  double data_numbers = 0;  // float constants that are data and no parameters: a graph's adjacency
 };
 
 std::span<const ZooModel> zoo_models();
@@ -34,8 +35,8 @@ std::span<const ZooModel> zoo_models();
 //         cannot take
 Graph build_zoo_model(std::string_view name, const ZooOptions& options = {});
 
-// Trainable parameters and multiply-adds x 2 of any graph's Conv, ConvTranspose, MatMul, Gemm,
-// LSTM, GRU.
+// Parameters (float constants but single numbers and batch-norm statistics) and multiply-adds x 2
+// of any graph's Conv, ConvTranspose, MatMul, Gemm, LSTM, GRU.
 std::int64_t count_parameters(const Graph& graph);
 double count_flops(const Graph& graph);
 

@@ -181,6 +181,22 @@ TEST(FoldAffine, ConvTakesWhatIsDoneToItsInput) {
   EXPECT_EQ(*graph.value(conv.inputs[2]).constant, floats({2}, {1 + 1 + 2, 2 + 6 + 12}));
 }
 
+TEST(FoldAffine, LastFactorOfAnUnrolledActivationStays) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({1, 1, 1, 1}, {3}));
+  m.constant("six", floats({}, {6})).constant("s", floats({}, {2}));
+  m.node("Sigmoid", {"x"}, {"gate"});
+  m.node("Mul", {"x", "gate"}, {"product"});
+  m.node("Div", {"product", "six"}, {"activation"});
+  m.node("Mul", {"activation", "s"}, {"scaled"});
+  m.node("Conv", {"scaled", "w"}, {"y"});
+  m.output("y");
+  const Graph graph = m.import().graph;
+  ASSERT_EQ(graph.node_count(), 4) << graph.to_text();
+  EXPECT_EQ(graph.node(NodeId{2}).op, "Div");
+  EXPECT_EQ(*graph.value(graph.node(NodeId{3}).inputs[1]).constant, floats({1, 1, 1, 1}, {6}));
+}
+
 TEST(FoldAffine, PaddingIsScaledButNotAddedTo) {
   ModelBuilder m(13);
   m.input("x", Type::kF32, Shape{1, 1, 3, 3})

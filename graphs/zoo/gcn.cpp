@@ -1,0 +1,150 @@
+// Two-layer graph convolutional network: Kipf and Welling 2017, on a graph generated with the size
+// of Cora. Once as that paper writes it, a product with the normalized adjacency; once along the
+// list of edges, as graph libraries run it.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "graphs/zoo/architectures.h"
+#include "graphs/zoo/network.h"
+
+namespace inlay {
+namespace {
+
+constexpr std::int64_t kNodes = 2708;
+constexpr std::int64_t kEdges = 10556;  // each way counts
+constexpr std::int64_t kFeatures = 1433;
+constexpr std::int64_t kHidden = 16;
+constexpr std::int64_t kClasses = 7;
+
+using Edges = std::set<std::pair<std::int64_t, std::int64_t>>;
+
+// A connected graph of edges in both directions. A node is chosen in proportion to the edges it has
+// already (Barabasi and Albert 1999), which gives the few nodes of many edges that citations have.
+Edges citations(std::uint64_t seed) {
+  Rng rng(seed);
+  Edges edges;
+  std::vector<std::int64_t> ends = {0};
+  const auto connect = [&](std::int64_t a, std::int64_t b) {
+    if (a == b || !edges.emplace(a, b).second) return;
+    edges.emplace(b, a);
+    ends.push_back(a);
+    ends.push_back(b);
+  };
+  const auto popular = [&] { return ends[rng.below(ends.size())]; };
+  for (std::int64_t node = 1; node < kNodes; ++node) connect(node, popular());
+  while (static_cast<std::int64_t>(edges.size()) < kEdges) {
+    connect(static_cast<std::int64_t>(rng.below(kNodes)), popular());
+  }
+  return edges;
+}
+
+// 1 / sqrt(d + 1) for each node of d edges: the adjacency with ones on its diagonal is scaled by it
+// on both sides.
+std::vector<float> scales_of(const Edges& edges) {
+  std::vector<double> degrees(kNodes, 1);
+  for (const auto& edge : edges) ++degrees[static_cast<std::size_t>(edge.first)];
+  std::vector<float> scales;
+  for (const double degree : degrees) scales.push_back(static_cast<float>(1 / std::sqrt(degree)));
+  return scales;
+}
+
+// How much of the power of independent features is left after aggregation, over all nodes.
+double power_left(const Edges& edges) {
+  const std::vector<float> scales = scales_of(edges);
+  const auto square = [&](std::int64_t node) {
+    return std::pow(static_cast<double>(scales[static_cast<std::size_t>(node)]), 2);
+  };
+  double sum = 0;
+  for (std::int64_t node = 0; node < kNodes; ++node) sum += square(node) * square(node);
+  for (const auto& [from, to] : edges) sum += square(from) * square(to);
+  return sum / static_cast<double>(kNodes);
+}
+
+// Gives the aggregation of a layer: what each node gathers from itself and its neighbours.
+using Aggregate = std::function<ValueId(const std::string& name, ValueId x)>;
+
+Graph make_gcn(const std::string& name, const ZooOptions& options,
+               const std::function<Aggregate(Network&, const Edges&)>& prepare) {
+  Network net(name, options.seed);
+  GraphBuilder& b = net.builder();
+  const Feature features = net.image("features", {kNodes, kFeatures});
+  const Edges edges = citations(options.seed);
+  const Aggregate aggregate = prepare(net, edges);
+  const double left = power_left(edges);
+  const auto layer = [&](const std::string& layer_name, ValueId x, std::int64_t outputs) {
+    const auto inputs = static_cast<double>(net.shape(x)[1]);
+    const ValueId w = net.weight(layer_name + ".weight", {net.shape(x)[1], outputs},
+                                 std::sqrt(2.0 / inputs / left));
+    const ValueId transformed = b.node(layer_name + ".linear", "MatMul", {x, w});
+    const ValueId bias = net.weight(layer_name + ".bias", {outputs}, 0.01);
+    return b.node(layer_name + ".add", "Add",
+                  {aggregate(layer_name + ".aggregate", transformed), bias});
+  };
+  const ValueId hidden = b.node("relu", "Relu", {layer("conv1", features.value, kHidden)});
+  const ValueId scores = layer("conv2", hidden, kClasses);
+  return net.finish({b.node("softmax", "Softmax", {scores}, {{"axis", std::int64_t{1}}})});
+}
+
+Aggregate by_product(Network& net, const Edges& edges) {
+  const std::vector<float> scales = scales_of(edges);
+  std::vector<float> adjacency(static_cast<std::size_t>(kNodes * kNodes), 0.0f);
+  const auto set = [&](std::int64_t row, std::int64_t column) {
+    adjacency[static_cast<std::size_t>(row * kNodes + column)] =
+        scales[static_cast<std::size_t>(row)] * scales[static_cast<std::size_t>(column)];
+  };
+  for (std::int64_t node = 0; node < kNodes; ++node) set(node, node);
+  for (const auto& [from, to] : edges) set(to, from);
+  const ValueId matrix =
+      net.builder().constant("adjacency", Tensor::from<float>({kNodes, kNodes}, adjacency));
+  return [&net, matrix](const std::string& name, ValueId x) {
+    return net.builder().node(name, "MatMul", {matrix, x});
+  };
+}
+
+// Starts at each node's own share and adds to it along the edges.
+Aggregate by_edges(Network& net, const Edges& edges) {
+  const std::vector<float> scales = scales_of(edges);
+  std::vector<std::int64_t> sources, targets;
+  std::vector<float> edge_scales, own_scales;
+  for (const auto& [from, to] : edges) {
+    sources.push_back(from);
+    targets.push_back(to);
+    edge_scales.push_back(scales[static_cast<std::size_t>(from)] *
+                          scales[static_cast<std::size_t>(to)]);
+  }
+  for (const float scale : scales) own_scales.push_back(scale * scale);
+  GraphBuilder& b = net.builder();
+  const ValueId source = b.constant("edges.source", Tensor::from<std::int64_t>({kEdges}, sources));
+  const ValueId edge_scale =
+      b.constant("edges.scale", Tensor::from<float>({kEdges, 1}, edge_scales));
+  const ValueId own_scale = b.constant("nodes.scale", Tensor::from<float>({kNodes, 1}, own_scales));
+  return [=, &net](const std::string& name, ValueId x) {
+    GraphBuilder& builder = net.builder();
+    const std::int64_t width = net.shape(x)[1];
+    std::vector<std::int64_t> rows;  // a target for each element, as torch.scatter_add wants it
+    for (const std::int64_t target : targets)
+      rows.insert(rows.end(), static_cast<std::size_t>(width), target);
+    const ValueId row =
+        builder.constant(name + ".rows", Tensor::from<std::int64_t>({kEdges, width}, rows));
+    const ValueId own = builder.node(name + ".own", "Mul", {x, own_scale});
+    const ValueId gathered =
+        builder.node(name + ".gather", "Gather", {x, source}, {{"axis", std::int64_t{0}}});
+    const ValueId messages = builder.node(name + ".messages", "Mul", {gathered, edge_scale});
+    return builder.node(name, "ScatterElements", {own, row, messages},
+                        {{"axis", std::int64_t{0}}, {"reduction", std::string("add")}});
+  };
+}
+
+}  // namespace
+
+Graph make_gcn_cora(const ZooOptions& options) { return make_gcn("gcn_cora", options, by_product); }
+
+Graph make_gcn_cora_edges(const ZooOptions& options) {
+  return make_gcn("gcn_cora_edges", options, by_edges);
+}
+
+}  // namespace inlay
