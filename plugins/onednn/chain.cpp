@@ -38,6 +38,7 @@ std::optional<Eltwise> find_eltwise(const sdk::NodeView& node) {
   if (op == "Abs") return Eltwise{algorithm::eltwise_abs, 0, 0};
   if (op == "Neg") return Eltwise{algorithm::eltwise_linear, -1, 0};
   if (op == "Sqrt") return Eltwise{algorithm::eltwise_sqrt, 0, 0};
+  if (op == "Reciprocal") return Eltwise{algorithm::eltwise_pow, 1, -1};
   if (op == "Round") return Eltwise{algorithm::eltwise_round, 0, 0};
   return std::nullopt;
 }
@@ -45,6 +46,17 @@ std::optional<Eltwise> find_eltwise(const sdk::NodeView& node) {
 std::optional<float> constant_scalar(const sdk::ValueView& value) {
   if (!value.is_constant() || value.count() != 1 || value.dtype() != INLAY_F32) return std::nullopt;
   return value.constant_as<float>()[0];
+}
+
+std::optional<Eltwise> find_power(const sdk::RegionView& region, const sdk::NodeView& node) {
+  if (node.op() == "Mul" && node.input(0) == node.input(1)) {
+    return Eltwise{algorithm::eltwise_square, 0, 0};
+  }
+  if (node.op() != "Pow") return std::nullopt;
+  const auto exponent = constant_scalar(region.value(node.input(1)));
+  if (!exponent) throw sdk::Decline("Pow: an exponent that is not one constant number");
+  if (*exponent == 2) return Eltwise{algorithm::eltwise_square, 0, 0};
+  return Eltwise{algorithm::eltwise_pow, 1, *exponent};
 }
 
 std::optional<algorithm> find_binary(std::string_view op) {
@@ -166,6 +178,9 @@ Chain::Chain(const sdk::RegionView& region, int first, int previous) {
     } else if (const auto swish = find_spelt_swish(region, i, previous)) {
       link.eltwise = swish;
       i += 1;
+    } else if (const auto power = find_power(region, node)) {
+      if (node.input(0) != previous) throw sdk::Decline("Pow: the value before it is the exponent");
+      link.eltwise = power;
     } else if (find_binary(node.op()) || node.op() == "PRelu") {
       link.operand = other_operand(region, node, previous);
       if (node.input(1) == previous) link = turned_around(link);

@@ -28,6 +28,10 @@ struct Eltwise {
 // nullopt if oneDNN has no elementwise operation that computes this operator.
 std::optional<Eltwise> find_eltwise(const sdk::NodeView& node);
 
+// Pow by a constant number, or Mul of a value by itself; nullopt for other operators.
+// throws  Decline for another exponent
+std::optional<Eltwise> find_power(const sdk::RegionView& region, const sdk::NodeView& node);
+
 // The value of a constant of one element.
 std::optional<float> constant_scalar(const sdk::ValueView& value);
 

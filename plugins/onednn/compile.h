@@ -17,10 +17,18 @@ std::unique_ptr<sdk::Kernel> compile_resize(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_softmax(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_layer_normalization(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_batch_normalization(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_prelu(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_lrn(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_instance_normalization(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_unary(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_binary(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_clip(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_concat(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_split(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_slice(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_gather(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_pad(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_cast(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_convert(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_transpose(const sdk::RegionView& region);
 

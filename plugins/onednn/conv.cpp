@@ -110,6 +110,12 @@ deconvolution_forward::primitive_desc describe_transposed(const Convolution& c,
       g.dilations, g.pads_begin, pads_end, make_attributes(post_ops), /*allow_empty=*/true);
 }
 
+// So few products that even plain loops are over before a step has started.
+bool is_tiny(const Convolution& c) {
+  constexpr std::int64_t kProducts = 1 << 14;
+  return c.y.count() * (c.weights.count() / c.weights.dim(0)) <= kProducts;
+}
+
 // Empty, or one of oneDNN's plain loops.
 template <typename Descriptor>
 bool is_poor(const Descriptor& descriptor) {
@@ -128,7 +134,7 @@ std::unique_ptr<sdk::Kernel> build(const sdk::RegionView& region, const Describe
     descriptor = describe_with(c, builder.engine(), chain.post_ops(dims, c.y.layout(), true));
   }
   if (!descriptor) throw sdk::Decline("oneDNN has no such convolution for these layouts");
-  require_optimised(descriptor, "convolution");
+  if (!is_tiny(c)) require_optimised(descriptor, "convolution");
   builder.bind(DNNL_ARG_SRC, c.x, describe(c.x));
   builder.bind_packed(DNNL_ARG_WEIGHTS, c.weights, c.plain_weights, descriptor.weights_desc());
   if (c.bias) builder.bind(DNNL_ARG_BIAS, *c.bias, bias_desc(c));

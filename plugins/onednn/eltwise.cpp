@@ -75,6 +75,48 @@ std::unique_ptr<sdk::Kernel> compile_unary(const sdk::RegionView& region) {
   return builder.build(eltwise_forward(descriptor), descriptor.scratchpad_desc());
 }
 
+std::unique_ptr<sdk::Kernel> compile_prelu(const sdk::RegionView& region) {
+  KernelBuilder builder(region);
+  const sdk::NodeView node = region.node(0);
+  const sdk::ValueView x = region.value(node.input(0)), slope = region.value(node.input(1)),
+                       y = region.output(0);
+  if (slope.rank() > x.rank()) throw sdk::Decline("PRelu: a slope of higher rank");
+  const Dims dims = align_rank(dims_of(slope), static_cast<std::size_t>(x.rank()));
+  const Desc plain = describe_dense(dims);
+  const Desc wanted =
+      slope.is_constant() ? Desc(dims, DataType::f32, dnnl::memory::format_tag::any) : plain;
+  const dnnl::prelu_forward::primitive_desc descriptor(
+      builder.engine(), dnnl::prop_kind::forward_inference, describe(x), wanted, describe(y),
+      make_attributes());
+  require_optimised(descriptor, "PRelu");
+  builder.bind(DNNL_ARG_SRC, x, describe(x));
+  builder.bind_packed(DNNL_ARG_WEIGHTS, slope, plain, descriptor.weights_desc());
+  builder.bind(DNNL_ARG_DST, y, describe(y));
+  return builder.build(dnnl::prelu_forward(descriptor), descriptor.scratchpad_desc());
+}
+
+// A column times a row, in any number of batches: a product of matrices with one inner element.
+static std::unique_ptr<sdk::Kernel> compile_outer_product(const sdk::RegionView& region,
+                                                          Chain& chain, const sdk::ValueView& a,
+                                                          const sdk::ValueView& b) {
+  KernelBuilder builder(region);
+  const sdk::ValueView y = region.output(0);
+  const auto rank = static_cast<std::size_t>(y.rank());
+  const Dims column = align_rank(dims_of(a), rank), row = align_rank(dims_of(b), rank);
+  if (rank < 2 || column[rank - 1] != 1 || row[rank - 2] != 1) {
+    throw sdk::Decline("operands that broadcast each other, not as a column and a row");
+  }
+  const dnnl::matmul::primitive_desc descriptor(
+      builder.engine(), describe_dense(column), describe_dense(row), describe(y),
+      make_attributes(chain.post_ops(dims_of(y), y.layout())));
+  require_optimised(descriptor, "outer product");
+  builder.bind(DNNL_ARG_SRC, a, describe_dense(column));
+  builder.bind(DNNL_ARG_WEIGHTS, b, describe_dense(row));
+  builder.bind(DNNL_ARG_DST, y, describe(y));
+  chain.bind(builder);
+  return builder.build(dnnl::matmul(descriptor), descriptor.scratchpad_desc());
+}
+
 std::unique_ptr<sdk::Kernel> compile_binary(const sdk::RegionView& region) {
   KernelBuilder builder(region);
   const sdk::NodeView node = region.node(0);
@@ -85,6 +127,10 @@ std::unique_ptr<sdk::Kernel> compile_binary(const sdk::RegionView& region) {
   if (a.count() < b.count() && node.op() != "Div") {
     std::swap(a, b);
     if (node.op() == "Sub") chain.negate_first();
+  }
+  if (a.count() < y.count() && node.op() == "Mul") {
+    const bool is_column = a.dim(a.rank() - 1) == 1;
+    return compile_outer_product(region, chain, is_column ? a : b, is_column ? b : a);
   }
   const auto rank = static_cast<std::size_t>(y.rank());
   const auto aligned = [rank](const sdk::ValueView& value) {

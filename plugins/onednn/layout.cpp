@@ -16,7 +16,7 @@ bool has_blocks(std::string_view layout) {
                      [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-Desc describe_blocked(const Dims& dims, std::string_view layout) {
+Desc describe_blocked(const Dims& dims, std::string_view layout, DataType type) {
   using Tag = memory::format_tag;
   static constexpr std::array<std::pair<std::string_view, Tag>, 9> kTags{{
       {"aBc4b", Tag::aBc4b},
@@ -30,7 +30,7 @@ Desc describe_blocked(const Dims& dims, std::string_view layout) {
       {"aBcde16b", Tag::aBcde16b},
   }};
   for (const auto& [text, tag] : kTags) {
-    if (text == layout) return Desc(dims, memory::data_type::f32, tag);
+    if (text == layout) return Desc(dims, type, tag);
   }
   throw sdk::Decline("layout '" + std::string(layout) + "' is not among those offered");
 }
@@ -43,14 +43,30 @@ Dims row_major_strides(const Dims& dims) {
   return strides;
 }
 
-Desc describe_dense(const Dims& dims) {
+Desc describe_dense(const Dims& dims, DataType type) {
   const Dims shape = dims.empty() ? Dims{1} : dims;
-  return Desc(shape, memory::data_type::f32, row_major_strides(shape));
+  return Desc(shape, type, row_major_strides(shape));
 }
 
-Desc describe(const Dims& dims, std::string_view layout) {
-  if (dims.empty()) return describe_dense(dims);
-  if (has_blocks(layout)) return describe_blocked(dims, layout);
+DataType data_type_of(inlay_dtype dtype) {
+  switch (dtype) {
+    case INLAY_F32:
+      return DataType::f32;
+    case INLAY_I32:
+      return DataType::s32;
+    case INLAY_I8:
+      return DataType::s8;
+    case INLAY_U8:
+    case INLAY_BOOL:
+      return DataType::u8;
+    default:
+      throw sdk::Decline("oneDNN has no such element type");
+  }
+}
+
+Desc describe(const Dims& dims, std::string_view layout, DataType type) {
+  if (dims.empty()) return describe_dense(dims, type);
+  if (has_blocks(layout)) return describe_blocked(dims, layout, type);
   if (layout.size() != dims.size()) {
     throw sdk::Decline("layout '" + std::string(layout) + "' on a tensor of rank " +
                        std::to_string(dims.size()));
@@ -62,10 +78,12 @@ Desc describe(const Dims& dims, std::string_view layout) {
     strides[axis] = stride;
     stride *= dims[axis];
   }
-  return Desc(dims, memory::data_type::f32, strides);
+  return Desc(dims, type, strides);
 }
 
-Desc describe(const sdk::ValueView& value) { return describe(dims_of(value), value.layout()); }
+Desc describe(const sdk::ValueView& value) {
+  return describe(dims_of(value), value.layout(), data_type_of(value.dtype()));
+}
 
 Dims dims_of(const sdk::ValueView& value) { return Dims(value.dims().begin(), value.dims().end()); }
 

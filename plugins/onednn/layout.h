@@ -15,13 +15,18 @@ namespace inlay::onednn {
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 
-// f32 of these extents in a layout such as "abcd", "acdb" or "aBcd16b". A scalar becomes a vector
-// of one. throws  Decline for a layout that oneDNN has no name for
-Desc describe(const Dims& dims, std::string_view layout);
+using DataType = dnnl::memory::data_type;
+
+// Elements of these extents in a layout such as "abcd", "acdb" or "aBcd16b". A scalar becomes a
+// vector of one. throws  Decline for a layout that oneDNN has no name for
+Desc describe(const Dims& dims, std::string_view layout, DataType type = DataType::f32);
 Desc describe(const sdk::ValueView& value);
 
-// f32, row-major.
-Desc describe_dense(const Dims& dims);
+// Row-major.
+Desc describe_dense(const Dims& dims, DataType type = DataType::f32);
+
+// Bools are bytes. throws  Decline for a type that oneDNN does not have
+DataType data_type_of(inlay_dtype dtype);
 
 Dims dims_of(const sdk::ValueView& value);
 

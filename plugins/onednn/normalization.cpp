@@ -1,4 +1,5 @@
-// Softmax, layer normalization and batch normalization with known statistics.
+// Softmax; layer, instance and local response normalization; batch normalization with known
+// statistics.
 
 #include "plugins/onednn/chain.h"
 #include "plugins/onednn/compile.h"
@@ -73,6 +74,49 @@ std::unique_ptr<sdk::Kernel> compile_batch_normalization(const sdk::RegionView& 
   builder.bind(DNNL_ARG_DST, y, describe(y));
   chain.bind(builder);
   return builder.build(batch_normalization_forward(descriptor), descriptor.scratchpad_desc());
+}
+
+// Batch normalization with statistics of its own, over one picture or over every plane of several.
+std::unique_ptr<sdk::Kernel> compile_instance_normalization(const sdk::RegionView& region) {
+  const sdk::NodeView node = region.node(0);
+  KernelBuilder builder(region);
+  const sdk::ValueView x = region.value(node.input(0)), y = region.output(0);
+  const std::int64_t batch = x.dim(0), planes = batch * x.dim(1);
+  const Desc desc = describe_dense({1, planes, 1, x.count() / planes});
+  const auto flags = normalization_flags::use_scale | normalization_flags::use_shift;
+  const batch_normalization_forward::primitive_desc descriptor(
+      builder.engine(), dnnl::prop_kind::forward_inference, desc, desc,
+      node.get_float("epsilon", 1e-5f), flags, make_attributes());
+  require_optimised(descriptor, "instance normalization");
+  builder.bind(DNNL_ARG_SRC, x, desc);
+  constexpr int kArguments[] = {DNNL_ARG_SCALE, DNNL_ARG_SHIFT};
+  for (int i = 0; i < 2; ++i) {
+    const auto channel = region.value(node.input(i + 1)).constant_as<float>();
+    std::vector<float> repeated;
+    for (std::int64_t n = 0; n < batch; ++n) {
+      repeated.insert(repeated.end(), channel.begin(), channel.end());
+    }
+    const Desc row = describe_dense({planes});
+    builder.bind_constant(kArguments[i], builder.pack(repeated.data(), row, row));
+  }
+  builder.bind(DNNL_ARG_DST, y, desc);
+  return builder.build(batch_normalization_forward(descriptor), descriptor.scratchpad_desc());
+}
+
+std::unique_ptr<sdk::Kernel> compile_lrn(const sdk::RegionView& region) {
+  const sdk::NodeView node = region.node(0);
+  KernelBuilder builder(region);
+  const sdk::ValueView x = region.value(node.input(0)), y = region.output(0);
+  const std::int64_t size = node.get_int("size", 1);
+  if (size % 2 == 0) throw sdk::Decline("LRN: a window of even size has no middle");
+  const dnnl::lrn_forward::primitive_desc descriptor(
+      builder.engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,
+      describe(x), describe(y), size, node.get_float("alpha", 1e-4f), node.get_float("beta", 0.75f),
+      node.get_float("bias", 1), make_attributes());
+  require_optimised(descriptor, "local response normalization");
+  builder.bind(DNNL_ARG_SRC, x, describe(x));
+  builder.bind(DNNL_ARG_DST, y, describe(y));
+  return builder.build(dnnl::lrn_forward(descriptor), descriptor.scratchpad_desc());
 }
 
 }  // namespace inlay::onednn

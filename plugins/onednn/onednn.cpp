@@ -17,7 +17,7 @@ namespace {
 using Compile = std::unique_ptr<sdk::Kernel> (*)(const sdk::RegionView&);
 
 // By the beginning of the pattern's id; the first that fits counts.
-constexpr std::array<std::pair<std::string_view, Compile>, 19> kFamilies{{
+constexpr std::array<std::pair<std::string_view, Compile>, 27> kFamilies{{
     {"convert", compile_convert},
     {"conv", compile_convolution},
     {"concat", compile_concat},
@@ -37,6 +37,14 @@ constexpr std::array<std::pair<std::string_view, Compile>, 19> kFamilies{{
     {"binary", compile_binary},
     {"scale_channels", compile_binary},
     {"transpose", compile_transpose},
+    {"split", compile_split},
+    {"slice", compile_slice},
+    {"gather", compile_gather},
+    {"pad", compile_pad},
+    {"cast", compile_cast},
+    {"prelu", compile_prelu},
+    {"lrn", compile_lrn},
+    {"instance_normalization", compile_instance_normalization},
 }};
 
 std::unique_ptr<sdk::Kernel> compile(const sdk::RegionView& region, const sdk::CompileContext&) {

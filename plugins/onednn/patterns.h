@@ -6,9 +6,10 @@
 
 // What follows inside a primitive, up to six links: P is a tensor of the output's size, a vector
 // along its channels or columns, or one number.
-#define INLAY_ONEDNN_CHAIN                                                               \
-  "6: [Relu|LeakyRelu|Clip|Sigmoid|Tanh|HardSwish|HardSigmoid|Elu|Gelu|Swish|Mish](.); " \
-  "Mul(.,[Sigmoid|HardSigmoid](.)); [Add|Sub|Mul|Div|Max|Min](.,P); [Sub|Div](P,.); PRelu(.,P)"
+#define INLAY_ONEDNN_CHAIN                                                                \
+  "6: [Relu|LeakyRelu|Clip|Sigmoid|Tanh|HardSwish|HardSigmoid|Elu|Gelu|Swish|Mish](.); "  \
+  "Mul(.,[Sigmoid|HardSigmoid](.)); [Add|Sub|Mul|Div|Max|Min|Pow](.,P); [Sub|Div](P,.); " \
+  "PRelu(.,P)"
 
 namespace inlay::onednn {
 
@@ -173,6 +174,14 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .where = "X: f32[n,c,h,w]; S,B,M,V: f32",
      .layouts = kImageLayouts,
      .alias = "out=X"},
+    {.id = "instance_normalization",
+     .match = "InstanceNormalization(X,S,B)",
+     .where = "X: f32; S,B: f32 const"},
+    {.id = "lrn",
+     .match = "LRN(X)",
+     .where = "X: f32[n,c,h,w]",
+     .layouts = "dense|X:acdb out:acdb|X:aBcd16b out:aBcd16b @avx512f"
+                "|X:aBcd8b out:aBcd8b @avx2 @!avx512f"},
 
     // Elementwise. Left out: Log, LogSoftmax and Softplus, which are some 3e-6 off, and Exp and
     // HardSigmoid, which lose NaN.
@@ -194,10 +203,26 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .tolerance = "exact",
      .alias = "out=X"},
     {.id = "unary_arithmetic",
-     .match = "[LeakyRelu|Abs|Neg|Sqrt|Round](X)",
+     .match = "[LeakyRelu|Abs|Neg|Sqrt|Round|Reciprocal](X)",
      .where = "X: f32",
      .tolerance = "elementwise",
      .alias = "out=X"},
+    {.id = "unary_square",
+     .match = "Mul(X,X)",
+     .where = "X: f32",
+     .tolerance = "elementwise",
+     .alias = "out=X"},
+    {.id = "unary_power",
+     .match = "Pow(X,E)",
+     .where = "X: f32; E: f32 const",
+     .tolerance = "transcendental",
+     .alias = "out=X"},
+    {.id = "prelu", .match = "PRelu(X,S)", .where = "X,S: f32", .tolerance = "elementwise"},
+    {.id = "prelu_image",
+     .match = "PRelu(X,S)",
+     .where = "X: f32[n,c,h,w]; S: f32 const",
+     .layouts = kImageLayouts,
+     .tolerance = "elementwise"},
     {.id = "unary",
      .match = "[Sigmoid|Tanh|HardSwish|Elu|Gelu|Swish|Mish](X)",
      .where = "X: f32",
@@ -266,7 +291,31 @@ inline constexpr sdk::Pattern kPatterns[] = {
               "f%16 == 0; g%16 == 0; i%16 == 0",
      .layouts = kConcatBlockLayouts,
      .tolerance = "exact"},
-    {.id = "transpose", .match = "Transpose(X)", .where = "X: f32", .tolerance = "exact"},
+    {.id = "transpose",
+     .match = "Transpose(X)",
+     .where = "X: f32|i32|u8|i8|bool",
+     .tolerance = "exact"},
+    {.id = "slice", .match = "Slice(X)", .where = "X: f32|i32|u8|i8|bool", .tolerance = "exact"},
+    {.id = "slice_image",
+     .match = "Slice(X)",
+     .where = "X: f32[n,c,h,w]",
+     .layouts = "X:acdb out:acdb|X:abcd out:acdb|X:acdb out:abcd",
+     .tolerance = "exact"},
+    {.id = "split", .ops = "Split", .where = "0: f32|i32|u8|i8|bool", .tolerance = "exact"},
+    {.id = "gather",
+     .match = "Gather(X,I)",
+     .where = "X: f32|i32|u8|i8|bool; I: i64|i32 const",
+     .tolerance = "exact"},
+    {.id = "pad", .ops = "Pad", .where = "0: f32", .tolerance = "exact"},
+    {.id = "pad_image",
+     .match = "Pad(X)",
+     .where = "X: f32[n,c,h,w]",
+     .layouts = "X:acdb out:acdb|X:abcd out:acdb",
+     .tolerance = "exact"},
+    {.id = "cast",
+     .match = "Cast(X)",
+     .where = "X: i32|u8|i8|bool; Cast.to == 1",
+     .tolerance = "exact"},
     {.id = "convert",
      .match = "inlay.Convert(X)",
      .where = "X: f32",

@@ -5,6 +5,7 @@
 
 #include "plugins/onednn/chain.h"
 #include "plugins/onednn/compile.h"
+#include "plugins/onednn/reorder.h"
 
 namespace inlay::onednn {
 
@@ -129,7 +130,10 @@ std::unique_ptr<sdk::Kernel> compile_reduction(const sdk::RegionView& region) {
   const sdk::ValueView x = region.value(node.input(0)), y = region.output(0);
   Dims kept = dims_of(x);  // keepdims or not, the bytes are the same
   for (const std::int64_t axis : node.get_ints("axes")) kept[static_cast<std::size_t>(axis)] = 1;
-  if (kept == dims_of(x)) throw sdk::Decline("nothing is reduced");
+  if (kept == dims_of(x)) {
+    add_reorder(builder, x, {describe_dense(kept)}, y, {describe_dense(kept)});
+    return builder.build();
+  }
   const dnnl::reduction::primitive_desc descriptor(builder.engine(), reduction_algorithm(node.op()),
                                                    describe(x), describe_dense(kept), 0, 0,
                                                    make_attributes());
