@@ -89,6 +89,10 @@ class AffineFolder {
         }
       }
     }
+    for (std::size_t i = 0; i < count; ++i) {
+      Node& node = draft_.nodes[i];
+      if (node.op == "Add" || node.op == "Sub") recognize_batch_norm(node);
+    }
   }
 
  private:
@@ -226,12 +230,63 @@ class AffineFolder {
   void fold_after(Node& node) {
     for (const std::size_t side : {0u, 1u}) {
       Node* before = sole_producer(node.inputs[side]);
-      if (before == nullptr || !has_channels(*before)) continue;
+      if (before == nullptr) continue;
+      const bool is_norm = before->op == "BatchNormalization";
+      if (!is_norm && !has_channels(*before)) continue;
       const std::optional<Affine> affine = affine_of(node, side);
-      if (!affine || !apply_after(*before, *affine)) continue;
+      if (!affine) continue;
+      if (!(is_norm ? apply_to_norm(*before, *affine) : apply_after(*before, *affine))) continue;
       absorb(*before, node, kind_of(node));
       return;
     }
+  }
+
+  bool apply_to_norm(Node& norm, const Affine& affine) {
+    const Tensor* scale = draft_.constant(norm.inputs[1]);
+    const Tensor* bias = draft_.constant(norm.inputs[2]);
+    if (scale == nullptr || bias == nullptr || !is_float(scale->dtype())) return false;
+    Doubles new_scale = to_doubles(*scale);
+    Doubles new_bias = to_doubles(*bias);
+    for (std::size_t c = 0; c < new_scale.size(); ++c) {
+      new_scale[c] *= affine.factor[c];
+      new_bias[c] = new_bias[c] * affine.factor[c] + affine.shift[c];
+    }
+    norm.inputs[1] = new_constant(TensorType(scale->type()), new_scale, norm.name + ".scale");
+    norm.inputs[2] = new_constant(TensorType(bias->type()), new_bias, norm.name + ".bias");
+    return true;
+  }
+
+  bool is_per_channel(ValueId id, std::int64_t channels) const {
+    return element_count(draft_.type(id).shape) == channels;
+  }
+
+  // A product and a sum by constants, at least one of them a number per channel, that nothing took
+  // in: a batch normalization of mean 0 and variance 1.
+  void recognize_batch_norm(Node& add) {
+    const std::size_t side = draft_.constant(add.inputs[0]) == nullptr ? 0 : 1;
+    Node* product = sole_producer(add.inputs[side]);
+    if (product == nullptr || (product->op != "Mul" && product->op != "Div")) return;
+    const std::size_t inner = draft_.constant(product->inputs[0]) == nullptr ? 0 : 1;
+    const std::optional<Affine> outer_affine = affine_of(add, side);
+    const std::optional<Affine> inner_affine = affine_of(*product, inner);
+    if (!outer_affine || !inner_affine) return;
+    const auto channels = static_cast<std::int64_t>(inner_affine->factor.size());
+    if (channels == 1 || !(is_per_channel(add.inputs[1 - side], channels) ||
+                           is_per_channel(product->inputs[1 - inner], channels))) {
+      return;
+    }
+    Doubles factor = inner_affine->factor;
+    for (std::size_t c = 0; c < factor.size(); ++c) factor[c] *= outer_affine->factor[c];
+    const TensorType type = {draft_.type(add.outputs[0]).dtype, {channels}};
+    const Doubles zeros(factor.size(), 0.0);
+    const Doubles ones(factor.size(), 1.0);
+    product->op = "BatchNormalization";
+    product->attributes = {{"epsilon", 0.0f}};
+    product->inputs = {product->inputs[inner], new_constant(type, factor, add.name + ".scale"),
+                       new_constant(type, outer_affine->shift, add.name + ".bias"),
+                       new_constant(type, zeros, add.name + ".mean"),
+                       new_constant(type, ones, add.name + ".var")};
+    absorb(*product, add, "recognize-batch-norm");
   }
 
   // The last factor of a GELU or hard-swish written out stays with it, for it to be recognised.

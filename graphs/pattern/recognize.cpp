@@ -65,7 +65,7 @@ class Found {
 
 struct Rule {
   const char* name;
-  std::vector<const char*> matches;  // the same work, written in different ways
+  std::vector<std::string> matches;  // the same work, written in different ways
   const char* where;
   std::optional<Replacement> (*replace)(const Found&);
 };
@@ -75,6 +75,28 @@ std::optional<Replacement> gelu(const Found& found, double scale) {
                        found.is_scalar("H", 0.5) && found.has_shape_of_input("X");
   if (!is_gelu) return std::nullopt;
   return Replacement{"Gelu", {found.at("X")}, {{"approximate", std::string("none")}}};
+}
+
+// Hendrycks and Gimpel 2016: x / 2 · (1 + tanh(sqrt(2 / pi) · (x + 0.044715 · x^3))).
+std::optional<Replacement> tanh_gelu(const Found& found) {
+  const bool is_cube = !found.has("P") || found.is_scalar("P", 3);
+  const bool is_gelu = is_cube && found.is_scalar("K", std::sqrt(2 / std::numbers::pi)) &&
+                       found.is_scalar("C", 0.044715) && found.is_scalar("O", 1) &&
+                       found.is_scalar("H", 0.5) && found.has_shape_of_input("X");
+  if (!is_gelu) return std::nullopt;
+  return Replacement{"Gelu", {found.at("X")}, {{"approximate", std::string("tanh")}}};
+}
+
+// Every way to write it: the cube three ways, the factor of a half in three places.
+std::vector<std::string> tanh_gelu_forms() {
+  std::vector<std::string> forms;
+  for (const char* cube : {"Mul(Pow(X,P),C)", "Mul(X,Mul(X,Mul(C,X)))", "Mul(Mul(X,Mul(X,X)),C)"}) {
+    const std::string sum = std::string("Add(Tanh(Mul(Add(X,") + cube + "),K)),O)";
+    forms.push_back("Mul(Mul(X," + sum + "),H)");
+    forms.push_back("Mul(Mul(X,H)," + sum + ")");
+    forms.push_back("Mul(X,Mul(" + sum + ",H))");
+  }
+  return forms;
 }
 
 std::optional<Replacement> hard_swish(const Found& found) {
@@ -120,6 +142,18 @@ const std::vector<Rule>& rules() {
         "Mul(X,Mul(Add(Erf(Mul(X,S)),O),H))"},
        "X: f32; S: f32 const; O: f32 const; H: f32 const",
        [](const Found& found) { return gelu(found, 1 / std::numbers::sqrt2); }},
+      {"gelu", tanh_gelu_forms(), "X: f32; K: f32 const; C: f32 const; O: f32 const; H: f32 const",
+       tanh_gelu},
+      {"hard-swish",
+       {"Mul(X,HardSigmoid(X))"},
+       "X: f32",
+       [](const Found& found) -> std::optional<Replacement> {
+         const Attributes& gate = found.node("HardSigmoid").attributes;
+         const bool is_hard_swish = std::abs(get_float(gate, "alpha", 0) * 6 - 1) < 1e-5f &&
+                                    get_float(gate, "beta", 0) == 0.5f;
+         if (!is_hard_swish) return std::nullopt;
+         return Replacement{"HardSwish", {found.at("X")}, {}};
+       }},
       {"hard-swish",
        {"Div(Mul(X,Clip(Add(X,T))),S)", "Mul(X,Div(Clip(Add(X,T)),S))"},
        "X: f32; T: f32 const; S: f32 const",
@@ -153,7 +187,7 @@ std::vector<Choice> find_choices(const Graph& graph) {
   std::vector<Pattern> patterns;
   std::vector<const Rule*> rule_of;
   for (const Rule& rule : rules()) {
-    for (const char* match : rule.matches) {
+    for (const std::string& match : rule.matches) {
       patterns.push_back(parse_pattern({.id = rule.name, .match = match, .where = rule.where}));
       rule_of.push_back(&rule);
     }

@@ -197,6 +197,46 @@ TEST(FoldAffine, LastFactorOfAnUnrolledActivationStays) {
   EXPECT_EQ(*graph.value(graph.node(NodeId{3}).inputs[1]).constant, floats({1, 1, 1, 1}, {6}));
 }
 
+TEST(FoldAffine, ProductAndSumPerChannelAreABatchNormalization) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 2, 2, 2});
+  m.constant("s", floats({2, 1, 1}, {2, 4})).constant("k", floats({1, 2, 1, 1}, {5, 6}));
+  m.constant("three", floats({}, {3}));
+  m.node("Mul", {"x", "s"}, {"scaled"});
+  m.node("Sub", {"k", "scaled"}, {"shifted"});
+  m.node("Relu", {"shifted"}, {"r"});
+  m.node("Mul", {"r", "three"}, {"tripled"});  // one number for all: left alone
+  m.node("Add", {"tripled", "three"}, {"y"});
+  m.output("y");
+  const Imported imported = m.import();
+  const Graph& graph = imported.graph;
+  ASSERT_EQ(graph.node_count(), 4) << graph.to_text();
+  EXPECT_EQ(graph.node(NodeId{0}).op, "BatchNormalization");
+  EXPECT_EQ(parameter(graph, 1), floats({2}, {-2, -4}));
+  EXPECT_EQ(parameter(graph, 2), floats({2}, {5, 6}));
+  EXPECT_EQ(parameter(graph, 3), floats({2}, {0, 0}));
+  EXPECT_EQ(parameter(graph, 4), floats({2}, {1, 1}));
+  EXPECT_EQ(get_float(graph.node(NodeId{0}).attributes, "epsilon", 1), 0.0f);
+  ASSERT_EQ(imported.rewrites.size(), 1u);
+  EXPECT_EQ(imported.rewrites[0].kind, "recognize-batch-norm");
+  EXPECT_EQ(imported.rewrites[0].nodes, (std::vector<std::string>{"n_scaled", "n_shifted"}));
+}
+
+TEST(FoldAffine, BatchNormalizationTakesWhatFollowsIt) {
+  ModelBuilder m(13);
+  m.input("x", Type::kF32, Shape{1, 2, 2, 2});
+  add_parameters(m);
+  m.constant("s", floats({2, 1, 1}, {2, 4})).constant("k", floats({2, 1, 1}, {5, 6}));
+  add_norm(m, "x", "n");
+  m.node("Mul", {"n", "s"}, {"scaled"});
+  m.node("Add", {"scaled", "k"}, {"y"});
+  m.output("y");
+  const Graph graph = m.import().graph;
+  ASSERT_EQ(graph.node_count(), 1) << graph.to_text();
+  EXPECT_EQ(parameter(graph, 1), floats({2}, {4, 12}));
+  EXPECT_EQ(parameter(graph, 2), floats({2}, {7, 2}));
+}
+
 TEST(FoldAffine, PaddingIsScaledButNotAddedTo) {
   ModelBuilder m(13);
   m.input("x", Type::kF32, Shape{1, 1, 3, 3})

@@ -117,6 +117,38 @@ TEST_F(Recognize, GeluInEachWayToWriteIt) {
   }
 }
 
+TEST_F(Recognize, TanhGeluInEachWayToWriteIt) {
+  const Shape shape{3, 17};
+  for (int form = 0; form < 9; ++form) {
+    b_ = GraphBuilder("g");
+    const ValueId x = b_.input("x", {DType::kF32, shape});
+    const ValueId c = scalar(0.044715f);
+    ValueId cube;
+    if (form / 3 == 0) cube = op("Mul", {op("Pow", {x, scalar(3)}), c});
+    if (form / 3 == 1) cube = op("Mul", {x, op("Mul", {x, op("Mul", {x, c})})});
+    if (form / 3 == 2) cube = op("Mul", {c, op("Mul", {x, op("Mul", {x, x})})});
+    const ValueId inner = op("Mul", {scalar(0.79788456f), op("Add", {x, cube})});
+    const ValueId sum = op("Add", {scalar(1), op("Tanh", {inner})});
+    const ValueId half = scalar(0.5f);
+    ValueId out;
+    if (form % 3 == 0) out = op("Mul", {op("Mul", {x, sum}), half});
+    if (form % 3 == 1) out = op("Mul", {op("Mul", {half, x}), sum});
+    if (form % 3 == 2) out = op("Mul", {x, op("Mul", {half, sum})});
+    SCOPED_TRACE(form);
+    expect_recognized(out, shape, "Gelu", "recognize-gelu");
+  }
+}
+
+TEST_F(Recognize, ProductWithItsHardSigmoidIsHardSwish) {
+  const Shape shape{2, 4, 3, 3};
+  const ValueId x = b_.input("x", {DType::kF32, shape});
+  const ValueId gate = op("HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
+  expect_recognized(op("Mul", {x, gate}), shape, "HardSwish", "recognize-hard-swish");
+  b_ = GraphBuilder("g");
+  const ValueId y = b_.input("x", {DType::kF32, shape});
+  expect_untouched(op("Mul", {op("HardSigmoid", {y}, {{"alpha", 0.2f}, {"beta", 0.5f}}), y}));
+}
+
 TEST_F(Recognize, HardSwishByDivisionAndByProduct) {
   const Shape shape{2, 4, 3, 3};
   for (const bool by_division : {true, false}) {
