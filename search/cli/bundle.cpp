@@ -17,6 +17,8 @@
 #include "search/cli/dynamic_section.h"
 #include "search/cli/files.h"
 #include "search/cli/session.h"
+#include "search/report/count.h"
+#include "search/report/table.h"
 
 namespace inlay::cli {
 namespace {
@@ -212,10 +214,10 @@ int run_bundle(const Common& common, const BundleRequest& request) {
     fmt::print("{}\n", json.dump(2));
     return 0;
   }
-  constexpr double kMebibyte = 1024.0 * 1024.0;
-  fmt::print("{}: {} plugins, {} libraries, {:.1f} MiB; try {}\n", request.folder.string(),
-             bundle.plugins.size(), bundle.libraries.size(),
-             static_cast<double>(bundle.size_bytes) / kMebibyte,
+  fmt::print("{}: {}, {}, {}; try {}\n", request.folder.string(),
+             count_of(std::ssize(bundle.plugins), "plugin"),
+             count_of(std::ssize(bundle.libraries), "library", "libraries"),
+             format_bytes(static_cast<double>(bundle.size_bytes)),
              (request.folder / "run --seed 1").string());
   return 0;
 }
@@ -226,7 +228,7 @@ void add_bundle(CLI::App& app, Common& common) {
   CLI::App* command = app.add_subcommand(
       "bundle", "Put a plan, its plugins and their libraries into a folder that runs elsewhere");
   auto request = std::make_shared<BundleRequest>();
-  command->add_option("plan", request->plan, "Plan written by place")
+  command->add_option("plan", request->plan, "Plan written by inlay place")
       ->required()
       ->type_name("PLAN");
   command->add_option("-o,--output", request->folder, "New or empty folder")

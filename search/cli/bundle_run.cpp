@@ -12,6 +12,7 @@
 #include "core/run/random_inputs.h"
 #include "core/session/session.h"
 #include "search/cli/numpy_files.h"
+#include "search/report/count.h"
 
 namespace {
 
@@ -60,10 +61,14 @@ void run(const fs::path& folder, const Flags& flags) {
   }
   std::sort(ms.begin(), ms.end());
   if (!flags.output.empty()) cli::write_npz(flags.output, outputs);
-  fmt::print("{}: {} threads, median {:.3f} ms of {} runs, best {:.3f} ms\n", session.model(),
-             runtime.threads(), ms[ms.size() / 2], ms.size(), ms.front());
+  fmt::print("{}: {}, median {:.3f} ms of {}, best {:.3f} ms\n", session.model(),
+             count_of(runtime.threads(), "thread"), ms[ms.size() / 2],
+             count_of(std::ssize(ms), "run"), ms.front());
   for (const auto& [name, tensor] : outputs) {
     fmt::print("  output {}: {}\n", name, to_string(tensor.type()));
+  }
+  if (!flags.output.empty()) {
+    fmt::print("wrote {}: {}\n", flags.output, count_of(std::ssize(outputs), "output"));
   }
 }
 
@@ -75,11 +80,16 @@ int main(int argc, char** argv) {
   app.add_option("-i,--input", flags.input, "Inputs by name (default: random)")
       ->type_name("FILE.npz");
   app.add_option("-o,--output", flags.output, "Write the outputs by name")->type_name("FILE.npz");
-  app.add_option("--seed", flags.seed, "Seed of random inputs");
-  app.add_option("--repeat", flags.repeat, "Timed runs after the first")
-      ->check(CLI::Range(1, 1000000));
+  app.add_option("--seed", flags.seed,
+                 fmt::format("Seed of random inputs (default: {})", flags.seed))
+      ->type_name("N");
+  app.add_option("--repeat", flags.repeat,
+                 fmt::format("Timed runs after the first (default: {})", flags.repeat))
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000).description(""));
   app.add_option("--threads", flags.threads, "Most threads to use (default: the plan's)")
-      ->check(CLI::Range(1, 1024));
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
   CLI11_PARSE(app, argc, argv);
   try {
     run(own_folder(argv[0]), flags);

@@ -35,13 +35,26 @@ void add_bundle(CLI::App& app, Common& common);
 void add_db(CLI::App& app, Common& common);
 
 // Flags that several subcommands take.
-void add_plugin_flags(CLI::App& command, Common& common);   // --with, --exclude, --threads
-void add_json_flag(CLI::App& command, Common& common);      // --json
-void add_database_flag(CLI::App& command, Common& common);  // --db
+void add_plugin_flags(CLI::App& command, Common& common);  // --with, --exclude
+//   meaning  of its absence: "all there are"
+void add_threads_flag(CLI::App& command, Common& common, const char* meaning);  // --threads
+void add_json_flag(CLI::App& command, Common& common);                          // --json
+void add_database_flag(CLI::App& command, Common& common);                      // --db
+
+// How a model is to be read.
+struct ImportFlags {
+  std::vector<std::string> shapes;  // as typed
+  std::vector<std::string> values;
+};
+void add_import_flags(CLI::App& command, ImportFlags& flags);  // --shape, --value
 
 // "x=1x3x48x192" → {"x", {1, 3, 48, 192}}; the name may hold '='.
 // throws  Error{kInvalidArgument} naming the flag, expected and found
 std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts);
+
+// "sr=16000" → {"sr", 16000}; true and false are 1 and 0.
+// throws  Error{kInvalidArgument} naming the flag, expected and found
+std::map<std::string, double> parse_values(const std::vector<std::string>& texts);
 
 // For options that take a finite number above zero: "" or what was expected and found.
 std::string check_positive(const std::string& text);

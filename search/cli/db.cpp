@@ -6,24 +6,42 @@
 #include "search/cli/command.h"
 #include "search/cli/printable.h"
 #include "search/cost/database.h"
+#include "search/report/count.h"
 #include "search/report/table.h"
 
 namespace inlay::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::filesystem::path database_path(const Common& common) {
   return common.database.empty() ? default_database_path() : std::filesystem::path(common.database);
 }
 
+// What only reads must not make a database by looking for one.
+CostDatabase open_existing(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) {
+    throw Error(Code::kNotFound,
+                fmt::format("{}: there is no such cost database; inlay place makes one, --db names "
+                            "another",
+                            path.string()));
+  }
+  return CostDatabase(path);
+}
+
+constexpr const char* kHost = "host";  // stands for the rows of no plugin
+
+std::string name_of_plugin(const std::string& plugin) { return plugin.empty() ? kHost : plugin; }
+
 int show_stats(const Common& common) {
-  const CostDatabase database(database_path(common));
+  const CostDatabase database = open_existing(database_path(common));
   const DatabaseStats stats = database.stats();
   if (common.json) {
-    nlohmann::ordered_json json{
+    Json json{
         {"path", database.path().string()}, {"rows", stats.rows}, {"size_bytes", stats.size_bytes}};
-    json["groups"] = nlohmann::ordered_json::array();
+    json["groups"] = Json::array();
     for (const DatabaseStats::Group& g : stats.groups) {
-      json["groups"].push_back({{"plugin", g.plugin},
+      json["groups"].push_back({{"plugin", name_of_plugin(g.plugin)},
                                 {"kind", measurement_kind_name(g.kind)},
                                 {"status", measurement_status_name(g.status)},
                                 {"rows", g.rows}});
@@ -31,71 +49,75 @@ int show_stats(const Common& common) {
     fmt::print("{}\n", json_text(json));
     return 0;
   }
-  fmt::print("{}: {} rows, {}\n", database.path().string(), stats.rows,
+  fmt::print("{}: {}, {}\n", database.path().string(), count_of(stats.rows, "row"),
              format_bytes(static_cast<double>(stats.size_bytes)));
   Table table({{"plugin"}, {"kind"}, {"status"}, {"rows", Align::kRight}});
   for (const DatabaseStats::Group& g : stats.groups) {
-    table.add({g.plugin.empty() ? "host" : g.plugin, measurement_kind_name(g.kind),
+    table.add({name_of_plugin(g.plugin), measurement_kind_name(g.kind),
                measurement_status_name(g.status), fmt::format("{}", g.rows)});
   }
   if (!table.is_empty()) fmt::print("{}", table.text());
   return 0;
 }
 
-int export_database(const Common& common, const std::string& file) {
-  const CostDatabase database(database_path(common));
-  const std::string text = export_text(database);
-  if (file == "-") {
-    fmt::print("{}", text);
+// "costs.sqlite: 3 rows removed", or as JSON.
+int tell(const Common& common, const std::string& path, std::int64_t rows, const char* what) {
+  if (common.json) {
+    fmt::print("{}\n", json_text({{"path", path}, {"rows", rows}}));
   } else {
-    write_file(file, text);
-    fmt::print("{}: {} rows\n", file, database.stats().rows);
+    fmt::print("{}: {} {}\n", path, count_of(rows, "row"), what);
   }
   return 0;
 }
 
+int export_database(const Common& common, const std::string& file) {
+  const CostDatabase database = open_existing(database_path(common));
+  const std::string text = export_text(database);
+  if (file == "-") {
+    fmt::print("{}", text);
+    return 0;
+  }
+  write_file(file, text);
+  return tell(common, file, database.stats().rows, "written");
+}
+
 int import_database(const Common& common, const std::string& file) {
+  const std::string text = read_text(file);
   CostDatabase database(database_path(common));
-  const int taken = import_text(database, read_text(file), file);
-  fmt::print("{}: {} rows new or replaced\n", database.path().string(), taken);
-  return 0;
+  return tell(common, database.path(), import_text(database, text, file), "new or replaced");
 }
 
 int merge_database(const Common& common, const std::string& file) {
-  if (!std::filesystem::exists(file))
-    throw Error(Code::kNotFound, fmt::format("{}: no such file", file));
+  const CostDatabase other = open_existing(file);
   CostDatabase database(database_path(common));
-  const CostDatabase other(file);
-  fmt::print("{}: {} rows new or replaced\n", database.path().string(), database.merge(other));
-  return 0;
+  return tell(common, database.path(), database.merge(other), "new or replaced");
 }
 
 int clear_database(const Common& common, const std::string& plugin, bool all) {
   if (all == !plugin.empty()) {
     throw Error(Code::kInvalidArgument, "db clear: expected one of --plugin NAME and --all");
   }
-  CostDatabase database(database_path(common));
-  const int removed = all ? database.clear_all() : database.clear(plugin);
-  fmt::print("{}: {} rows removed\n", database.path().string(), removed);
-  return 0;
+  CostDatabase database = open_existing(database_path(common));
+  const int removed = all ? database.clear_all() : database.clear(plugin == kHost ? "" : plugin);
+  return tell(common, database.path(), removed, "removed");
 }
 
 int verify_database(const Common& common) {
-  const CostDatabase database(database_path(common));
+  const CostDatabase database = open_existing(database_path(common));
   database.verify();
-  fmt::print("{}: sound, {} rows\n", database.path().string(), database.stats().rows);
-  return 0;
+  return tell(common, database.path(), database.stats().rows, "read, all sound");
 }
 
 }  // namespace
 
 void add_db(CLI::App& app, Common& common) {
-  CLI::App* command =
-      app.add_subcommand("db", "The cost database: what was measured, kept between runs");
+  CLI::App* command = app.add_subcommand(
+      "db", "The cost database: what was measured, kept; each command takes --json");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* text, std::function<int()> run) {
     CLI::App* sub = command->add_subcommand(name, text);
     add_database_flag(*sub, common);
+    add_json_flag(*sub, common);
     sub->callback([&common, run = std::move(run)] { common.run = run; });
     return sub;
   };
@@ -103,24 +125,26 @@ void add_db(CLI::App& app, Common& common) {
   auto plugin = std::make_shared<std::string>();
   auto all = std::make_shared<bool>(false);
 
-  add_json_flag(
-      *add("stats", "Rows by plugin, kind and status", [&common] { return show_stats(common); }),
-      common);
+  add("stats", "Count rows by plugin, kind and status", [&common] { return show_stats(common); });
   add("export", "Write every row as a line of JSON",
       [&common, file] { return export_database(common, *file); })
       ->add_option("file", *file, "File, or - for standard output")
-      ->required();
+      ->required()
+      ->type_name("FILE");
   add("import", "Take over rows from an exported file",
       [&common, file] { return import_database(common, *file); })
-      ->add_option("file", *file, "Exported file")
-      ->required();
+      ->add_option("file", *file, "File that db export wrote")
+      ->required()
+      ->type_name("FILE");
   add("merge", "Take over rows from another database",
       [&common, file] { return merge_database(common, *file); })
-      ->add_option("file", *file, "Database")
-      ->required();
+      ->add_option("file", *file, "The other database")
+      ->required()
+      ->type_name("FILE");
   CLI::App* clear = add("clear", "Remove rows",
                         [&common, plugin, all] { return clear_database(common, *plugin, *all); });
-  clear->add_option("--plugin", *plugin, "Rows of this plugin");
+  clear->add_option("--plugin", *plugin, "Rows of this plugin; host: what Inlay itself did")
+      ->type_name("NAME");
   clear->add_flag("--all", *all, "Every row");
   add("verify", "Check the file for damage", [&common] { return verify_database(common); });
 }

@@ -8,6 +8,7 @@
 #include "search/cli/command.h"
 #include "search/cli/printable.h"
 #include "search/cli/session.h"
+#include "search/report/count.h"
 #include "search/report/table.h"
 
 namespace inlay::cli {
@@ -67,7 +68,7 @@ int show_devices(const Common& common) {
     table.add({r.plugin, r.problem.empty() ? r.device : "none", r.space,
                r.problem.empty() ? r.fingerprint : r.problem});
   }
-  fmt::print("{}{} threads\n", table.text(), session.pool.threads());
+  fmt::print("{}{}\n", table.text(), count_of(session.pool.threads(), "thread"));
   return 0;
 }
 
@@ -96,6 +97,25 @@ Json plugin_json(const PluginRecord& record) {
   return json;
 }
 
+// A pattern after the other, each part on lines of its own that fit a terminal.
+void print_patterns(const PluginRecord& record) {
+  constexpr std::size_t kWidth = 100;
+  constexpr std::size_t kIndent = 15;
+  fmt::print("\n{}: {}\n", record.manifest.name,
+             count_of(std::ssize(record.manifest.patterns), "pattern"));
+  for (const ManifestPattern& p : record.manifest.patterns) {
+    fmt::print("  {}\n", p.id);
+    const std::pair<const char*, std::string> rows[] = {
+        {"matches", p.match},
+        {"any of", fmt::format("{}", fmt::join(p.ops, " "))},
+        {"where", p.where},
+        {"tolerance", p.tolerance}};
+    for (const auto& [key, text] : rows) {
+      if (!text.empty()) fmt::print("    {:<9}  {}\n", key, wrapped(text, kWidth, kIndent));
+    }
+  }
+}
+
 int show_plugins(const Common& common, bool with_patterns) {
   Session session(common);
   if (common.json) {
@@ -118,13 +138,7 @@ int show_plugins(const Common& common, bool with_patterns) {
   }
   if (!with_patterns) return 0;
   for (const PluginRecord& record : session.host.plugins()) {
-    if (record.refused) continue;
-    Table patterns({{record.manifest.name}, {"matches"}, {"where"}, {"tolerance"}});
-    for (const ManifestPattern& p : record.manifest.patterns) {
-      patterns.add({p.id, p.match.empty() ? fmt::format("{}", fmt::join(p.ops, " ")) : p.match,
-                    p.where, p.tolerance});
-    }
-    fmt::print("\n{}", patterns.text());
+    if (!record.refused) print_patterns(record);
   }
   return 0;
 }
@@ -135,6 +149,7 @@ void add_devices(CLI::App& app, Common& common) {
   CLI::App* command =
       app.add_subcommand("devices", "List devices, each with its plugin and memory space");
   add_plugin_flags(*command, common);
+  add_threads_flag(*command, common, "all there are");
   add_json_flag(*command, common);
   command->callback([&common] { common.run = [&common] { return show_devices(common); }; });
 }
@@ -145,7 +160,8 @@ void add_plugins(CLI::App& app, Common& common) {
   add_plugin_flags(*command, common);
   add_json_flag(*command, common);
   auto with_patterns = std::make_shared<bool>(false);
-  command->add_flag("--patterns", *with_patterns, "Show what each plugin declares it can run");
+  command->add_flag("--patterns", *with_patterns,
+                    "Show what each plugin declares it can run (--json always does)");
   command->callback([&common, with_patterns] {
     common.run = [&common, with_patterns] { return show_plugins(common, *with_patterns); };
   });

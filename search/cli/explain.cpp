@@ -13,6 +13,7 @@ namespace {
 struct ExplainFlags {
   std::string plan;
   std::vector<std::string> nodes;
+  bool list_nodes = false;
   bool steps = false;
 };
 
@@ -27,28 +28,40 @@ Report open_report(const PlanFiles& files, const Plan& plan) {
   return report;
 }
 
-Report only_nodes(const Report& report, const std::vector<std::string>& names) {
+// What of the report was asked for.
+Report select(const Report& report, const ExplainFlags& flags) {
+  if (flags.list_nodes) return list_nodes(report);
+  if (flags.nodes.empty()) return flags.steps ? report["steps"] : report;
   Report json = Report::array();
-  for (const std::string& name : names) {
-    render_node(report, name);  // names an unknown node in its error
-    for (const Report& node : report["nodes"]) {
-      if (node["name"] == name) json.push_back(node);
-    }
-  }
+  for (const std::string& name : flags.nodes) json.push_back(explain_node(report, name));
   return json;
 }
 
+void print_text(const Report& report, const ExplainFlags& flags) {
+  if (flags.list_nodes) fmt::print("{}", render_nodes(report));
+  if (flags.steps) fmt::print("{}", render_steps(report));
+  bool is_first = true;
+  for (const std::string& node : flags.nodes) {
+    fmt::print("{}{}", is_first ? "" : "\n", render_node(report, node));
+    is_first = false;
+  }
+  if (flags.nodes.empty() && !flags.list_nodes && !flags.steps) {
+    fmt::print("{}", render_summary(report));
+  }
+}
+
 int explain(const Common& common, const ExplainFlags& flags) {
+  if (int{!flags.nodes.empty()} + int{flags.list_nodes} + int{flags.steps} > 1) {
+    throw Error(Code::kInvalidArgument, "explain: expected one of --node, --nodes and --steps");
+  }
   const PlanFiles files = plan_files(flags.plan);
   const Plan plan = parse_plan(read_text(files.plan), files.plan.string());
   const Report report = open_report(files, plan);
   if (common.json) {
-    fmt::print("{}\n", json_text(flags.nodes.empty() ? report : only_nodes(report, flags.nodes)));
-    return 0;
+    fmt::print("{}\n", json_text(select(report, flags)));
+  } else {
+    print_text(report, flags);
   }
-  if (flags.nodes.empty()) fmt::print("{}", render_summary(report));
-  if (flags.steps) fmt::print("\n{}", render_steps(report));
-  for (const std::string& node : flags.nodes) fmt::print("{}\n", render_node(report, node));
   return 0;
 }
 
@@ -57,12 +70,17 @@ int explain(const Common& common, const ExplainFlags& flags) {
 void add_explain(CLI::App& app, Common& common) {
   CLI::App* command = app.add_subcommand("explain", "Tell why a plan is as it is");
   auto flags = std::make_shared<ExplainFlags>();
-  command->add_option("plan", flags->plan, "Plan written by place")->required()->type_name("PLAN");
+  command->add_option("plan", flags->plan, "Plan written by inlay place")
+      ->required()
+      ->type_name("PLAN");
   command
       ->add_option("--node", flags->nodes,
-                   "Which plugins could run this node, at what cost, and why not the others")
+                   "Which plugins could run this node, at what cost, and why not the\n"
+                   "others; may be repeated (default: a summary of the plan)")
       ->type_name("NODE")
       ->allow_extra_args(false);
+  command->add_flag("--nodes", flags->list_nodes,
+                    "List all nodes: operator, plugin, predicted time and share");
   command->add_flag("--steps", flags->steps, "List the plan's steps");
   add_json_flag(*command, common);
   command->callback(

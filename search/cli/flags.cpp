@@ -44,24 +44,44 @@ std::pair<std::string, std::string> split(const std::string& flag, const std::st
 }  // namespace
 
 void add_plugin_flags(CLI::App& command, Common& common) {
-  command.add_option("--with", common.with, "Plugin file or folder of plugins, searched first")
+  command
+      .add_option("--with", common.with,
+                  "Plugin file or folder of plugins, searched first; may be repeated")
       ->type_name("PATH")
       ->allow_extra_args(false);
-  command.add_option("--exclude", common.exclude, "Leave this plugin out")
+  command.add_option("--exclude", common.exclude, "Leave this plugin out; may be repeated")
       ->type_name("PLUGIN")
       ->allow_extra_args(false);
-  command.add_option("--threads", common.threads, "Most threads to use (default: all there are)")
-      ->check(CLI::Range(1, kMaxThreads));
+}
+
+void add_threads_flag(CLI::App& command, Common& common, const char* meaning) {
+  command
+      .add_option("--threads", common.threads,
+                  fmt::format("Most threads to use (default: {})", meaning))
+      ->type_name("N")
+      ->check(CLI::Range(1, kMaxThreads).description(""));
+}
+
+void add_import_flags(CLI::App& command, ImportFlags& flags) {
+  command
+      .add_option("--shape", flags.shapes,
+                  "Shape of an input, as x=1x3x48x192; may be repeated (default: the model's)")
+      ->type_name("NAME=DIMS")
+      ->allow_extra_args(false);
+  command
+      .add_option("--value", flags.values, "Make an input a constant, as sr=16000; may be repeated")
+      ->type_name("NAME=SCALAR")
+      ->allow_extra_args(false);
 }
 
 void add_json_flag(CLI::App& command, Common& common) {
-  command.add_flag("--json", common.json, "Print JSON");
+  command.add_flag("--json", common.json, "Print JSON instead of text");
 }
 
 void add_database_flag(CLI::App& command, Common& common) {
   command
       .add_option("--db", common.database,
-                  "Cost database (default: $INLAY_DB, else in the user's cache folder)")
+                  "Cost database (default: $INLAY_DB, else ~/.cache/inlay/costs.sqlite)")
       ->type_name("FILE");
 }
 
@@ -74,6 +94,23 @@ std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts)
     }
   }
   return shapes;
+}
+
+std::map<std::string, double> parse_values(const std::vector<std::string>& texts) {
+  std::map<std::string, double> values;
+  for (const auto& [name, text] : parse_pairs("--value", texts)) {
+    double number = text == "true" ? 1 : 0;
+    const char* const end = text.data() + text.size();
+    const auto [next, status] = std::from_chars(text.data(), end, number);
+    const bool is_number = status == std::errc() && next == end;
+    if (!is_number && text != "true" && text != "false") {
+      throw Error(
+          Code::kInvalidArgument,
+          fmt::format("--value {}: expected a number, true or false, found '{}'", name, text));
+    }
+    values[name] = number;
+  }
+  return values;
 }
 
 std::string check_positive(const std::string& text) {

@@ -8,14 +8,14 @@
 #include "search/cli/command.h"
 #include "search/cli/printable.h"
 #include "search/cli/session.h"
-#include "search/report/table.h"
+#include "search/report/count.h"
 
 namespace inlay::cli {
 namespace {
 
-struct ImportFlags {
+struct ShowFlags {
   std::string model;
-  std::vector<std::string> shapes;
+  ImportFlags import;
   bool show_changes = false;
   bool show_graph = false;
 };
@@ -53,13 +53,43 @@ void print_json(const Imported& imported) {
   fmt::print("{}\n", json_text(json));
 }
 
-void print_summary(const Imported& imported, const ImportFlags& flags) {
+// One line for each kind of rewrite.
+void print_changes(const Imported& imported) {
+  struct Changes {
+    int count = 0;
+    std::size_t nodes = 0;
+    bool changes_rounding = false;
+  };
+  std::map<std::string, Changes> kinds;
+  for (const Rewrite& r : imported.rewrites) {
+    Changes& changes = kinds[r.kind];
+    ++changes.count;
+    changes.nodes += r.nodes.size();
+    changes.changes_rounding |= r.changes_rounding;
+  }
+  if (kinds.empty()) fmt::print("  changes: none\n");
+  for (const auto& [kind, changes] : kinds) {
+    fmt::print("  change: {}, {}, {}{}\n", kind, count_of(changes.count, "time"),
+               count_of(static_cast<std::int64_t>(changes.nodes), "node"),
+               changes.changes_rounding ? "; changes rounding" : "");
+  }
+  if (!kinds.empty()) fmt::print("  --show-changes names the nodes\n");
+}
+
+void list_changes(const Imported& imported) {
+  for (const Rewrite& r : imported.rewrites) {
+    fmt::print("  {}{}: {}\n", r.kind, r.changes_rounding ? " (changes rounding)" : "",
+               fmt::join(r.nodes, ", "));
+  }
+  if (imported.rewrites.empty()) fmt::print("  changes: none\n");
+}
+
+void print_summary(const Imported& imported, const ShowFlags& flags) {
   const Graph& graph = imported.graph;
-  fmt::print(
-      "{}: opset {}, {} nodes in the file, {} after import; {:.2f} M parameters, {:.2f} GFLOPs\n",
-      graph.name().empty() ? flags.model : graph.name(), imported.opset, imported.file_nodes,
-      graph.node_count(), static_cast<double>(count_parameters(graph)) / 1e6,
-      count_flops(graph) / 1e9);
+  fmt::print("{}: opset {}, {} in the file, {} after import; {:.2f} M parameters, {:.2f} GFLOPs\n",
+             graph.name().empty() ? flags.model : graph.name(), imported.opset,
+             count_of(imported.file_nodes, "node"), graph.node_count(),
+             static_cast<double>(count_parameters(graph)) / 1e6, count_flops(graph) / 1e9);
   for (const ValueId id : graph.inputs()) {
     fmt::print("  input   {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
   }
@@ -71,22 +101,17 @@ void print_summary(const Imported& imported, const ImportFlags& flags) {
     counts.push_back(fmt::format("{} {}", op, count));
   fmt::print("  operators: {}\n", fmt::join(counts, ", "));
 
-  std::map<std::string, std::size_t> changes;
-  for (const Rewrite& r : imported.rewrites)
-    changes[r.kind] += std::max<std::size_t>(r.nodes.size(), 1);
-  for (const auto& [kind, count] : changes) fmt::print("  change: {} ({} nodes)\n", kind, count);
   if (flags.show_changes) {
-    for (const Rewrite& r : imported.rewrites) {
-      fmt::print("{}{}: {}\n", r.kind, r.changes_rounding ? " (changes rounding)" : "",
-                 fmt::join(r.nodes, ", "));
-    }
+    list_changes(imported);
+  } else {
+    print_changes(imported);
   }
   if (flags.show_graph) fmt::print("\n{}", graph.to_text());
 }
 
-int run_import(const Common& common, const ImportFlags& flags) {
+int run_import(const Common& common, const ShowFlags& flags) {
   Session session(common);
-  const Imported imported = import_model(flags.model, parse_shapes(flags.shapes), session);
+  const Imported imported = import_model(flags.model, flags.import, session);
   if (common.json) {
     print_json(imported);
   } else {
@@ -99,16 +124,15 @@ int run_import(const Common& common, const ImportFlags& flags) {
 
 void add_import(CLI::App& app, Common& common) {
   CLI::App* command = app.add_subcommand("import", "Read a model and show what Inlay makes of it");
-  auto flags = std::make_shared<ImportFlags>();
+  auto flags = std::make_shared<ShowFlags>();
   command->add_option("model", flags->model, "ONNX file")->required()->type_name("FILE");
-  command->add_option("--shape", flags->shapes, "Shape of an input: NAME=1x3x48x192")
-      ->type_name("NAME=DIMS")
-      ->allow_extra_args(false);
+  add_import_flags(*command, flags->import);
   command->add_flag("--show-changes", flags->show_changes,
-                    "List every rewrite and the nodes it touched");
+                    "List every rewrite and the nodes it touched (default: counts only)");
   command->add_flag("--show-graph", flags->show_graph,
                     "Print the canonical graph, a line per node");
   add_plugin_flags(*command, common);
+  add_threads_flag(*command, common, "all there are");
   add_json_flag(*command, common);
   command->callback(
       [&common, flags] { common.run = [&common, flags] { return run_import(common, *flags); }; });

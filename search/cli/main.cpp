@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kExitError = 1;
 constexpr int kExitUsage = 2;
+constexpr std::size_t kHelpColumn = 28;  // where the help texts begin
 
 int fail(std::string_view what, int status) {
   fmt::print(stderr, "inlay: error: {}\n", inlay::cli::printable(what));
@@ -30,9 +31,12 @@ int fail(std::string_view what, int status) {
 int main(int argc, char** argv) {
   // A limit on file sizes is then an error of write like any other.
   std::signal(SIGXFSZ, SIG_IGN);
-  CLI::App app("Places ONNX models on backends: imports, measures, searches, proves, runs.",
-               "inlay");
-  app.set_version_flag("--version", INLAY_VERSION);
+  CLI::App app(
+      "Places ONNX models on backends: imports, measures, searches, proves, runs.\n"
+      "inlay COMMAND --help tells more of each command.",
+      "inlay");
+  app.get_formatter()->column_width(kHelpColumn);
+  app.set_version_flag("--version", INLAY_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   inlay::cli::Common common;
   app.add_flag("--verbose,-v", common.verbose, "Log what happens to standard error");

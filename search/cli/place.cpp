@@ -13,7 +13,9 @@
 #include "search/cli/printable.h"
 #include "search/cli/progress.h"
 #include "search/cli/session.h"
+#include "search/report/count.h"
 #include "search/report/report.h"
+#include "search/report/table.h"
 #include "search/session/place_model.h"
 
 namespace inlay::cli {
@@ -23,8 +25,9 @@ struct PlaceFlags {
   std::string model;
   std::string output;
   std::string strategy = "dynamic";
-  std::vector<std::string> shapes;
+  ImportFlags import;
   std::vector<std::string> pins;
+  std::string fuse = "on";
   double budget_s = 0;
   std::uint64_t seed = 1;
 };
@@ -69,9 +72,11 @@ int run_place(const Common& common, const PlaceFlags& flags) {
   Session session(common);
   ProgressLine progress;
   ModelOptions options;
-  options.shapes = parse_shapes(flags.shapes);
+  options.shapes = parse_shapes(flags.import.shapes);
+  options.values = parse_values(flags.import.values);
   options.strategy = flags.strategy;
   options.pins = parse_pairs("--pin", flags.pins);
+  options.is_fusing = flags.fuse == "on";
   options.budget = std::chrono::milliseconds(static_cast<std::int64_t>(flags.budget_s * 1e3));
   options.seed = flags.seed;
   options.database = common.database;
@@ -87,10 +92,17 @@ int run_place(const Common& common, const PlaceFlags& flags) {
       make_report(imported.graph, placed, {.threads = session.pool.threads(), .seconds = seconds});
   write_all(files, placed, report);
   if (common.json) {
-    fmt::print("{}\n", json_text(report));
+    Report json = report;
+    json["files"] = {{"plan", files.plan.string()},
+                     {"weights", files.weights.string()},
+                     {"report", files.report.string()}};
+    fmt::print("{}\n", json_text(json));
   } else {
-    fmt::print("{}\n{}: plan of {} steps\n", render_summary(report), files.plan.string(),
-               placed.lowered.plan.steps.size());
+    fmt::print("{}\nwrote {}: a plan of {}\nwrote {}: {}\nwrote {}: what inlay explain reads\n",
+               render_summary(report), files.plan.string(),
+               count_of(std::ssize(placed.lowered.plan.steps), "step"), files.weights.string(),
+               format_bytes(static_cast<double>(std::filesystem::file_size(files.weights))),
+               files.report.string());
   }
   return 0;
 }
@@ -98,29 +110,44 @@ int run_place(const Common& common, const PlaceFlags& flags) {
 }  // namespace
 
 void add_place(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand(
-      "place", "Place a model: measure, search, write NAME.plan and NAME.weights");
+  CLI::App* command =
+      app.add_subcommand("place", "Place a model: measure, search, race, write a plan");
   auto flags = std::make_shared<PlaceFlags>();
   command->add_option("model", flags->model, "ONNX file")->required()->type_name("FILE");
   command
       ->add_option("-o,--output", flags->output,
-                   "Plan to write (default: the model's name with .plan)")
+                   "Plan to write; NAME.weights and NAME.report.json go beside NAME.plan\n"
+                   "(default: the model's name with .plan)")
       ->type_name("PLAN");
-  command->add_option("--shape", flags->shapes, "Shape of an input: NAME=1x3x48x192")
-      ->type_name("NAME=DIMS")
-      ->allow_extra_args(false);
+  add_import_flags(*command, flags->import);
   command
       ->add_option("--strategy", flags->strategy,
-                   "single: the best one backend; dynamic: the best mix")
-      ->check(CLI::IsMember(strategy_names()));
-  command->add_option("--pin", flags->pins, "Run this node on this plugin")
+                   fmt::format("single: the best one backend; dynamic: the best mix (default: {})",
+                               flags->strategy))
+      ->type_name("NAME")
+      ->check(CLI::IsMember(strategy_names()).description(""));
+  command->add_option("--pin", flags->pins, "Run this node on this plugin; may be repeated")
       ->type_name("NODE=PLUGIN")
       ->allow_extra_args(false);
   command
+      ->add_option(
+          "--fuse", flags->fuse,
+          fmt::format("off: every node is a region of its own, to look for a wrong fusion\n"
+                      "(default: {})",
+                      flags->fuse))
+      ->type_name("on|off")
+      ->check(CLI::IsMember({"on", "off"}).description(""));
+  command
       ->add_option("--budget", flags->budget_s, "Seconds to spend on measuring (default: no limit)")
-      ->check(CLI::Validator(check_positive, "NUMBER > 0"));
-  command->add_option("--seed", flags->seed, "Seed of the inputs used to measure and check");
+      ->type_name("SECONDS")
+      ->check(CLI::Validator(check_positive, ""));
+  command
+      ->add_option(
+          "--seed", flags->seed,
+          fmt::format("Seed of the inputs used to measure and check (default: {})", flags->seed))
+      ->type_name("N");
   add_plugin_flags(*command, common);
+  add_threads_flag(*command, common, "all there are");
   add_database_flag(*command, common);
   add_json_flag(*command, common);
   command->callback(

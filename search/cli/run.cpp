@@ -8,14 +8,15 @@
 #include "core/plan/plan_text.h"
 #include "core/run/compare.h"
 #include "core/run/executor.h"
-#include "core/run/random_inputs.h"
 #include "search/cli/command.h"
 #include "search/cli/files.h"
 #include "search/cli/printable.h"
+#include "search/cli/run_inputs.h"
 #include "search/cli/session.h"
 #include "search/cli/tensor_files.h"
 #include "search/lower/lower.h"
 #include "search/lower/raise.h"
+#include "search/report/count.h"
 #include "search/report/table.h"
 #include "search/strategies/strategy.h"
 
@@ -28,6 +29,7 @@ struct RunFlags {
   std::string plan;
   std::vector<std::string> inputs;
   std::string output;
+  std::string save_inputs;
   std::string check_against;
   double tolerance = 1e-3;
   std::uint64_t seed = 1;
@@ -39,80 +41,30 @@ const PlanValue& value_at(const Plan& plan, int index) {
   return plan.values[static_cast<std::size_t>(index)];
 }
 
-// "FILE" holds inputs by name, or, one file an input, is matched by position; "NAME=FILE" names the
-// input.
-std::map<std::string, Tensor> read_given(const Plan& plan, const std::vector<std::string>& texts) {
-  std::map<std::string, Tensor> given;
-  std::size_t position = 0;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.rfind('=');
-    const std::string file = equals == std::string::npos ? text : text.substr(equals + 1);
-    std::map<std::string, Tensor> tensors = read_tensors(file);
-    if (equals != std::string::npos) {
-      if (tensors.size() != 1)
-        throw Error(Code::kInvalidArgument,
-                    fmt::format("--input {}: expected one tensor, found {}", text, tensors.size()));
-      given[text.substr(0, equals)] = tensors.begin()->second;
-      continue;
-    }
-    for (auto& [name, tensor] : tensors) {
-      const bool is_known =
-          std::any_of(plan.inputs.begin(), plan.inputs.end(),
-                      [&, &key = name](int i) { return value_at(plan, i).name == key; });
-      if (is_known || position >= plan.inputs.size() || tensors.size() > plan.inputs.size()) {
-        given[name] = std::move(tensor);
-      } else {
-        given[value_at(plan, plan.inputs[position]).name] = std::move(tensor);
-      }
-      ++position;
-    }
+// Before the work: the endings tell how to write.
+void check_file_names(const Plan& plan, const RunFlags& flags) {
+  const std::filesystem::path output = flags.output;
+  const bool is_array = output.extension() == ".npy" && plan.outputs.size() == 1;
+  if (!output.empty() && output.extension() != ".npz" && !is_array) {
+    throw Error(
+        Code::kInvalidArgument,
+        fmt::format("--output {}: expected a name ending in .npz (or .npy for a single output)",
+                    flags.output));
   }
-  return given;
-}
-
-void check_names(const Plan& plan, const std::map<std::string, Tensor>& given) {
-  for (const auto& [name, tensor] : given) {
-    std::string known;
-    for (const int input : plan.inputs) {
-      if (value_at(plan, input).name == name) return;
-      known += fmt::format(" '{}'", value_at(plan, input).name);
-    }
+  const std::filesystem::path inputs = flags.save_inputs;
+  if (!inputs.empty() && inputs.extension() != ".npz") {
     throw Error(Code::kInvalidArgument,
-                fmt::format("--input: the plan has no input '{}'; it has{}", name, known));
+                fmt::format("--save-inputs {}: expected a name ending in .npz", flags.save_inputs));
   }
-}
-
-std::vector<Tensor> make_inputs(const Plan& plan, const RunFlags& flags) {
-  std::map<std::string, Tensor> given = read_given(plan, flags.inputs);
-  check_names(plan, given);
-  std::vector<Tensor> inputs = random_inputs(plan, flags.seed);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string& name = value_at(plan, plan.inputs[i]).name;
-    if (const auto found = given.find(name); found != given.end()) {
-      inputs[i] = std::move(found->second);
-    } else if (!given.empty()) {
-      throw Error(Code::kInvalidArgument,
-                  fmt::format("--input: nothing given for input '{}'", name));
-    }
-  }
-  return inputs;
 }
 
 void write_outputs(const Plan& plan, const std::vector<Tensor>& outputs,
                    const std::filesystem::path& path) {
+  if (path.extension() == ".npy") return write_npy(path, outputs[0]);
   std::map<std::string, Tensor> named;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     named[value_at(plan, plan.outputs[i]).name] = outputs[i];
-  if (path.extension() == ".npz") {
-    write_npz(path, named);
-  } else if (path.extension() == ".npy" && named.size() == 1) {
-    write_npy(path, named.begin()->second);
-  } else {
-    throw Error(
-        Code::kInvalidArgument,
-        fmt::format("--output {}: expected a name ending in .npz (or .npy for a single output)",
-                    path.string()));
-  }
+  write_npz(path, named);
 }
 
 struct Timing {
@@ -187,6 +139,11 @@ std::vector<OutputCheck> check(const Plan& plan, const Weights& weights,
   return checks;
 }
 
+// What a step does that runs no node of the model.
+std::string name_of_kind(const PlanStep& step) {
+  return step.kind == StepKind::kCopy ? "copy" : "layout conversion";
+}
+
 Json profile_json(const Executor& executor) {
   Json json = Json::array();
   const Plan& plan = executor.plan();
@@ -197,6 +154,7 @@ Json profile_json(const Executor& executor) {
                     {"plugin", step.kind == StepKind::kRun
                                    ? plan.plugins[static_cast<std::size_t>(step.plugin)].name
                                    : "host"},
+                    {"kind", step.nodes.empty() ? name_of_kind(step) : "run"},
                     {"nodes", step.nodes},
                     {"ns", time.end_ns - time.begin_ns}});
   }
@@ -204,76 +162,126 @@ Json profile_json(const Executor& executor) {
 }
 
 void print_profile(const Json& profile) {
-  Table table({{"step", Align::kRight}, {"plugin"}, {"nodes"}, {"time", Align::kRight}});
+  Table table({{"step", Align::kRight}, {"plugin"}, {"what"}, {"time", Align::kRight}});
   for (const Json& row : profile) {
-    std::string nodes;
+    std::string what;
     for (const Json& node : row["nodes"])
-      nodes += (nodes.empty() ? "" : " + ") + node.get<std::string>();
+      what += (what.empty() ? "" : " + ") + node.get<std::string>();
     table.add({fmt::format("{}", row["step"].get<int>()), row["plugin"],
-               nodes.empty() ? "layout conversion or copy" : nodes, format_ns(row["ns"])});
+               what.empty() ? row["kind"].get<std::string>() : what, format_ns(row["ns"])});
   }
   fmt::print("{}", table.text());
+}
+
+Json checks_json(const std::vector<OutputCheck>& checks) {
+  Json json = Json::array();
+  for (const auto& [name, comparison] : checks) {
+    json.push_back({{"right", comparison.is_equal()},
+                    {"worst",
+                     {{"index", comparison.worst.index},
+                      {"got", comparison.worst.got},
+                      {"want", comparison.worst.want},
+                      {"bound", comparison.worst.bound}}}});
+  }
+  return json;
+}
+
+// All that a run has to tell.
+struct RunReport {
+  const Plan& plan;
+  const RunFlags& flags;
+  int threads;
+  std::size_t memory_bytes;
+  std::vector<std::string> notes;
+  Timing timing;
+  std::vector<OutputCheck> checks;
+  Json profile;
+};
+
+Json to_json(const RunReport& report) {
+  Json json{{"plan", report.flags.plan},           {"model", report.plan.model},
+            {"threads", report.threads},           {"runs", report.flags.repeat},
+            {"median_ns", report.timing.median()}, {"best_ns", report.timing.ns.front()},
+            {"worst_ns", report.timing.ns.back()}, {"memory_bytes", report.memory_bytes}};
+  if (!report.notes.empty()) json["notes"] = report.notes;
+  json["outputs"] = Json::array();
+  for (const int output : report.plan.outputs) {
+    const PlanValue& value = value_at(report.plan, output);
+    json["outputs"].push_back({{"name", value.name}, {"type", to_string(value.type)}});
+  }
+  if (!report.checks.empty()) json["checked_against"] = report.flags.check_against;
+  const Json checks = checks_json(report.checks);
+  for (std::size_t i = 0; i < checks.size(); ++i) json["outputs"][i].update(checks[i]);
+  if (report.flags.profile) json["profile"] = report.profile;
+  if (!report.flags.output.empty()) json["output_file"] = report.flags.output;
+  if (!report.flags.save_inputs.empty()) json["input_file"] = report.flags.save_inputs;
+  return json;
+}
+
+void print_text(const RunReport& report) {
+  for (const std::string& note : report.notes) fmt::print("{}\n", note);
+  fmt::print("{}: {}, median {} of {}, best {}\n", report.plan.model,
+             count_of(report.threads, "thread"), format_ns(report.timing.median()),
+             count_of(report.flags.repeat, "run"), format_ns(report.timing.ns.front()));
+  for (const int output : report.plan.outputs) {
+    const PlanValue& value = value_at(report.plan, output);
+    fmt::print("  output {}: {}\n", value.name, to_string(value.type));
+  }
+  for (const auto& [name, comparison] : report.checks) {
+    fmt::print("  {} against {}: {}{}\n", name, report.flags.check_against,
+               comparison.is_equal()
+                   ? fmt::format("equal within {:g} of the largest value; ", report.flags.tolerance)
+                   : "",
+               describe(comparison));
+  }
+  if (report.flags.profile) print_profile(report.profile);
+  if (!report.flags.save_inputs.empty()) {
+    fmt::print("wrote {}: {}\n", report.flags.save_inputs,
+               count_of(std::ssize(report.plan.inputs), "input"));
+  }
+  if (!report.flags.output.empty()) {
+    fmt::print("wrote {}: {}\n", report.flags.output,
+               count_of(std::ssize(report.plan.outputs), "output"));
+  }
 }
 
 int run_plan(const Common& common, const RunFlags& flags) {
   const PlanFiles files = plan_files(flags.plan);
   const Plan plan = parse_plan(read_text(files.plan), files.plan.string());
+  check_file_names(plan, flags);
   Common with_threads = common;
   if (with_threads.threads == 0) with_threads.threads = plan.threads;
   Session session(with_threads);
   if (!flags.check_against.empty()) session.host.open_device(flags.check_against);  // is it there?
   const Weights weights = open_weights(files.weights, plan.constants);
-  const std::vector<Tensor> inputs = make_inputs(plan, flags);
+  const RunInputs inputs = read_inputs(plan, flags.inputs, flags.seed);
+  if (!flags.save_inputs.empty()) {
+    write_npz(flags.save_inputs, by_input_name(plan, inputs.tensors));
+  }
 
   Executor executor(plan, weights, session.host);
   executor.set_tracing(flags.profile);
-  const std::vector<Tensor> outputs = executor.run(inputs);
+  const std::vector<Tensor> outputs = executor.run(inputs.tensors);
   if (!flags.output.empty()) write_outputs(plan, outputs, flags.output);
-  const Timing timing = time_runs(executor, inputs, flags.repeat);
-  std::vector<OutputCheck> checks;
-  if (!flags.check_against.empty())
-    checks = check(plan, weights, inputs, outputs, flags, session.host);
-
-  Json json{{"plan", files.plan.string()},       {"model", plan.model},
-            {"threads", session.pool.threads()}, {"runs", flags.repeat},
-            {"median_ns", timing.median()},      {"best_ns", timing.ns.front()},
-            {"worst_ns", timing.ns.back()},      {"memory_bytes", executor.memory_bytes()}};
-  json["outputs"] = Json::array();
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    json["outputs"].push_back(
-        {{"name", value_at(plan, plan.outputs[i]).name}, {"type", to_string(outputs[i].type())}});
+  RunReport report{.plan = plan,
+                   .flags = flags,
+                   .threads = session.pool.threads(),
+                   .memory_bytes = executor.memory_bytes(),
+                   .notes = inputs.notes,
+                   .timing = time_runs(executor, inputs.tensors, flags.repeat),
+                   .checks = {},
+                   .profile = {}};
+  if (flags.profile) report.profile = profile_json(executor);
+  if (!flags.check_against.empty()) {
+    report.checks = check(plan, weights, inputs.tensors, outputs, flags, session.host);
   }
-  bool is_right = true;
-  if (!checks.empty()) json["checked_against"] = flags.check_against;
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    const Comparison& comparison = checks[i].comparison;
-    is_right = is_right && comparison.is_equal();
-    json["outputs"][i]["right"] = comparison.is_equal();
-    json["outputs"][i]["worst"] = {{"index", comparison.worst.index},
-                                   {"got", comparison.worst.got},
-                                   {"want", comparison.worst.want},
-                                   {"bound", comparison.worst.bound}};
-  }
-  if (flags.profile) json["profile"] = profile_json(executor);
-
   if (common.json) {
-    fmt::print("{}\n", json_text(json));
+    fmt::print("{}\n", json_text(to_json(report)));
   } else {
-    fmt::print("{}: {} threads, median {} of {} runs, best {}\n", plan.model,
-               session.pool.threads(), format_ns(timing.median()), flags.repeat,
-               format_ns(timing.ns.front()));
-    for (const Json& output : json["outputs"]) {
-      fmt::print("  output {}: {}\n", output["name"].get<std::string>(),
-                 output["type"].get<std::string>());
-    }
-    for (const OutputCheck& c : checks) {
-      fmt::print("  {} against {}: {}\n", c.name, flags.check_against,
-                 c.comparison.is_equal() ? "equal within " + fmt::format("{:g}", flags.tolerance) +
-                                               " of the largest value; " + describe(c.comparison)
-                                         : describe(c.comparison));
-    }
-    if (flags.profile) print_profile(json["profile"]);
+    print_text(report);
   }
+  const bool is_right = std::all_of(report.checks.begin(), report.checks.end(),
+                                    [](const OutputCheck& c) { return c.comparison.is_equal(); });
   return is_right ? 0 : 1;
 }
 
@@ -282,29 +290,45 @@ int run_plan(const Common& common, const RunFlags& flags) {
 void add_run(CLI::App& app, Common& common) {
   CLI::App* command = app.add_subcommand("run", "Run a plan on given or random inputs");
   auto flags = std::make_shared<RunFlags>();
-  command->add_option("plan", flags->plan, "Plan written by place")->required()->type_name("PLAN");
+  command->add_option("plan", flags->plan, "Plan written by inlay place")
+      ->required()
+      ->type_name("PLAN");
   command
-      ->add_option(
-          "-i,--input", flags->inputs,
-          "Inputs: FILE.npz, or FILE.npy or FILE.pb in order, or NAME=FILE (default: random)")
+      ->add_option("-i,--input", flags->inputs,
+                   "FILE.npz, arrays named as the inputs; or FILE.npy or FILE.pb, one for each\n"
+                   "input in turn; or NAME=FILE; may be repeated (default: random)")
       ->type_name("[NAME=]FILE")
       ->allow_extra_args(false);
   command
       ->add_option("-o,--output", flags->output, "Write the outputs: FILE.npz, or FILE.npy for one")
       ->type_name("FILE");
-  command->add_option("--seed", flags->seed, "Seed of random inputs");
-  command->add_option("--repeat", flags->repeat, "Timed runs after the first")
-      ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--seed", flags->seed,
+                   fmt::format("Seed of random inputs (default: {})", flags->seed))
+      ->type_name("N");
+  command
+      ->add_option("--save-inputs", flags->save_inputs,
+                   "Write the inputs that were used, to give them again with -i")
+      ->type_name("FILE.npz");
+  command
+      ->add_option("--repeat", flags->repeat,
+                   fmt::format("Timed runs after the first (default: {})", flags->repeat))
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000).description(""));
   command
       ->add_option("--check-against", flags->check_against,
                    "Run again on this plugin and compare; exit status 1 if they differ")
       ->type_name("PLUGIN");
   command
       ->add_option("--tolerance", flags->tolerance,
-                   "Largest difference, relative to each output's maximum")
-      ->check(CLI::Validator(check_positive, "NUMBER > 0"));
+                   fmt::format("Largest difference allowed by --check-against, relative to each\n"
+                               "output's maximum (default: {:g})",
+                               flags->tolerance))
+      ->type_name("X")
+      ->check(CLI::Validator(check_positive, ""));
   command->add_flag("--profile", flags->profile, "Time of each step");
   add_plugin_flags(*command, common);
+  add_threads_flag(*command, common, "the plan's");
   add_json_flag(*command, common);
   command->callback(
       [&common, flags] { common.run = [&common, flags] { return run_plan(common, *flags); }; });

@@ -79,9 +79,10 @@ Session::Session(const Common& common)
       host_options(make_host_options(common, pool)),
       host(*log, host_options) {}
 
-Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes,
+Imported import_model(const std::filesystem::path& path, const ImportFlags& flags,
                       Session& session) {
-  return ::inlay::import_model(path, shapes, session.host);
+  return ::inlay::import_model(path, parse_shapes(flags.shapes), session.host,
+                               parse_values(flags.values));
 }
 
 const std::atomic<bool>& interrupted() { return interrupt_flag; }

@@ -30,7 +30,7 @@ struct Session {
 
 // Imports a model with constants folded by the reference plugin.
 // throws  Error{kNotFound} if there is no reference plugin; all that import_onnx throws
-Imported import_model(const std::filesystem::path& path, const std::map<std::string, Shape>& shapes,
+Imported import_model(const std::filesystem::path& path, const ImportFlags& flags,
                       Session& session);
 
 // The exit status of a program that a signal ended, as shells give it for SIGINT.

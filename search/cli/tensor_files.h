@@ -8,8 +8,9 @@
 
 namespace inlay::cli {
 
-// .npy and .pb give one tensor, .npz one per member.
-// throws  what read_npy and read_npz do; Error{kUnsupported} for another ending
+// .npy and .pb give one tensor, .npz one per member. The name is empty where the file holds none:
+// in .npy always, in .pb sometimes. throws  what read_npy and read_npz do; Error{kUnsupported} for
+// another ending
 std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path);
 
 }  // namespace inlay::cli

@@ -6,6 +6,7 @@
 #include "graphs/zoo/zoo.h"
 #include "search/cli/command.h"
 #include "search/cli/printable.h"
+#include "search/report/count.h"
 #include "search/report/table.h"
 
 namespace inlay::cli {
@@ -30,12 +31,10 @@ int list_models(const Common& common) {
     fmt::print("{}\n", json_text(json));
     return 0;
   }
-  Table table(
-      {{"model"}, {"parameters", Align::kRight}, {"GFLOPs", Align::kRight}, {"what"}, {"source"}});
+  Table table({{"model"}, {"parameters", Align::kRight}, {"GFLOPs", Align::kRight}, {"what"}});
   for (const ZooModel& m : zoo_models()) {
     table.add({std::string(m.name), fmt::format("{:.2f} M", m.parameters / 1e6),
-               fmt::format("{:.2f}", m.flops / 1e9), std::string(m.description),
-               std::string(m.source)});
+               fmt::format("{:.2f}", m.flops / 1e9), std::string(m.description)});
   }
   fmt::print("{}", table.text());
   return 0;
@@ -51,9 +50,9 @@ int export_model(const Common& common, const ExportFlags& flags) {
   if (common.json) {
     fmt::print("{}\n", json_text(json));
   } else {
-    fmt::print("{}: {} nodes, {:.2f} M parameters, {:.2f} GFLOPs\n", flags.output,
-               graph.node_count(), static_cast<double>(count_parameters(graph)) / 1e6,
-               count_flops(graph) / 1e9);
+    fmt::print("{}: {}, {:.2f} M parameters, {:.2f} GFLOPs\n", flags.output,
+               count_of(graph.node_count(), "node"),
+               static_cast<double>(count_parameters(graph)) / 1e6, count_flops(graph) / 1e9);
   }
   return 0;
 }
@@ -61,29 +60,42 @@ int export_model(const Common& common, const ExportFlags& flags) {
 }  // namespace
 
 void add_zoo(CLI::App& app, Common& common) {
-  CLI::App* command = app.add_subcommand("zoo", "Well-known networks built in code");
+  CLI::App* command =
+      app.add_subcommand("zoo", "Well-known networks built in code; each command takes --json");
   command->require_subcommand(1);
 
-  CLI::App* list = command->add_subcommand("list", "List the networks");
+  CLI::App* list =
+      command->add_subcommand("list", "List the networks (--json gives their sources too)");
   add_json_flag(*list, common);
   list->callback([&common] { common.run = [&common] { return list_models(common); }; });
 
   CLI::App* exporter = command->add_subcommand("export", "Write a network as an ONNX file");
   auto flags = std::make_shared<ExportFlags>();
-  exporter->add_option("model", flags->model, "Name, from zoo list")->required();
+  exporter->add_option("model", flags->model, "Name, from inlay zoo list")
+      ->required()
+      ->type_name("NAME");
   exporter->add_option("-o,--output", flags->output, "File to write")
       ->required()
       ->type_name("FILE");
-  exporter->add_option("--batch", flags->options.batch, "Batch size")->check(CLI::PositiveNumber);
+  exporter
+      ->add_option("--batch", flags->options.batch,
+                   fmt::format("Batch size (default: {})", flags->options.batch))
+      ->type_name("N")
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""));
   exporter
       ->add_option("--image-size", flags->options.image_size,
-                   "Pixels, square (default: as published)")
-      ->check(CLI::PositiveNumber);
+                   "Pixels of a side, square (default: as published)")
+      ->type_name("N")
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""));
   exporter
       ->add_option("--sequence-length", flags->options.sequence_length,
-                   "Tokens (default: the model's)")
-      ->check(CLI::PositiveNumber);
-  exporter->add_option("--seed", flags->options.seed, "Seed of the weights");
+                   "Tokens or steps (default: the model's)")
+      ->type_name("N")
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+  exporter
+      ->add_option("--seed", flags->options.seed,
+                   fmt::format("Seed of the weights (default: {})", flags->options.seed))
+      ->type_name("N");
   add_json_flag(*exporter, common);
   exporter->callback(
       [&common, flags] { common.run = [&common, flags] { return export_model(common, *flags); }; });

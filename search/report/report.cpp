@@ -1,13 +1,14 @@
 #include "search/report/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
 namespace inlay {
 namespace {
-
-constexpr int kReportVersion = 1;
 
 Report cost_json(const Cost& cost) {
   return {{"ns", cost.ns},
@@ -36,7 +37,18 @@ std::set<std::string> working_plugins(const Plan& plan) {
   return names;
 }
 
-Report contender_json(const Contender& contender) {
+// Nodes by plugin of a placement; those that are views run nowhere.
+std::map<std::string, int> count_nodes(const Placed& placed, const std::vector<int>& chosen) {
+  std::map<std::string, int> counts;
+  for (const int id : chosen) {
+    const Candidate& candidate = placed.candidates.list[static_cast<std::size_t>(id)];
+    if (candidate.plugin == kViewPlugin) continue;
+    counts[candidate.plugin] += static_cast<int>(candidate.nodes.size());
+  }
+  return counts;
+}
+
+Report contender_json(const Placed& placed, const Contender& contender) {
   Report json{{"name", contender.name},
               {"strategy", contender.result.strategy},
               {"predicted_ns", contender.result.predicted_ns},
@@ -44,7 +56,8 @@ Report contender_json(const Contender& contender) {
               {"stop", stop_reason_name(contender.result.stop)},
               {"states", contender.result.states},
               {"steps", contender.plan.steps.size()},
-              {"plugins", working_plugins(contender.plan)}};
+              {"plugins", working_plugins(contender.plan)},
+              {"nodes_by_plugin", count_nodes(placed, contender.result.placement.candidates)}};
   if (contender.measured) json["measured"] = cost_json(*contender.measured);
   if (!contender.why_not_raced.empty()) json["why_not_raced"] = contender.why_not_raced;
   return json;
@@ -59,6 +72,29 @@ Report heat_json(const Heat& heat, const std::vector<Contender>& contenders) {
           {"log_ratio_high", r.log_ratio_high},
           {"pairs", r.pairs},
           {"from_database", r.from_database}};
+}
+
+// A refusal without what its reader sees anyhow: the step of the little plan in which the candidate
+// was tried ("step 0 (conv1, relu1): "), and the plugin that declines.
+std::string short_reason(std::string reason, const std::string& plugin) {
+  constexpr std::string_view kStepEnd = "): ";
+  const std::size_t step = reason.find("step ");
+  const bool is_first = step == 0 || (step != std::string::npos && step >= 2 &&
+                                      reason.find(": ") == step - 2);  // after the outcome
+  const std::string declines = fmt::format("plugin '{}' declines: ", plugin);
+  const std::size_t plugin_at = reason.find(declines);
+  if (is_first) {
+    // A node's name may hold anything, so the plugin is looked for first.
+    const std::size_t end = plugin_at != std::string::npos ? plugin_at : [&] {
+      const std::size_t at = reason.find(kStepEnd, step);
+      return at == std::string::npos ? step : at + kStepEnd.size();
+    }();
+    reason.erase(step, end - step);
+  }
+  if (const std::size_t at = reason.find(declines); at != std::string::npos) {
+    reason.erase(at, declines.size());
+  }
+  return reason;
 }
 
 std::vector<std::string> texts(const std::vector<Layout>& layouts) {
@@ -81,8 +117,23 @@ Report candidate_json(const Graph& graph, const Placed& placed, int id, bool is_
   if (cost.cost) {
     json["cost"] = cost_json(*cost.cost);
   } else {
-    json["reason"] = cost.reason;
+    json["reason"] = short_reason(cost.reason, candidate.plugin);
   }
+  return json;
+}
+
+// Every candidate in exactly one column.
+Report pricing_json(const Placed& placed) {
+  constexpr const char* kColumns[] = {"measured", "from_database", "free",
+                                      "declined", "failed",        "untried"};
+  std::array<int, std::size(kColumns)> counts{};
+  for (const CandidateCost& cost : placed.priced.costs.candidates) {
+    ++counts[static_cast<std::size_t>(cost.origin)];
+  }
+  Report json{{"candidates", placed.candidates.list.size()}};
+  for (std::size_t i = 0; i < counts.size(); ++i) json[kColumns[i]] = counts[i];
+  json["measurements"] = placed.priced.stats.measured;
+  json["seconds"] = placed.priced.stats.seconds;
   return json;
 }
 
@@ -139,10 +190,10 @@ Report boundaries_json(const Plan& plan, const CostTable& costs) {
 Report steps_json(const Plan& plan) {
   Report json = Report::array();
   for (const PlanStep& step : plan.steps) {
-    constexpr const char* kKinds[] = {"run", "convert", "copy"};
+    constexpr const char* kKinds[] = {"run", "layout conversion", "copy"};
     const PlanValue& out = plan.values[static_cast<std::size_t>(step.outputs[0])];
     Report row{
-        {"kind", is_conversion(plan, step) ? "convert" : kKinds[static_cast<int>(step.kind)]}};
+        {"kind", is_conversion(plan, step) ? kKinds[1] : kKinds[static_cast<int>(step.kind)]}};
     row["plugin"] = step.kind == StepKind::kRun
                         ? plan.plugins[static_cast<std::size_t>(step.plugin)].name
                         : "host";
@@ -188,13 +239,12 @@ Report make_report(const Graph& graph, const Placed& placed, const ReportContext
 
   Report contenders = Report::array();
   for (const Contender& contender : placed.contenders)
-    contenders.push_back(contender_json(contender));
+    contenders.push_back(contender_json(placed, contender));
   Report heats = Report::array();
   for (const Heat& heat : placed.heats) heats.push_back(heat_json(heat, placed.contenders));
   std::uint64_t weight_bytes = 0;
   for (const PlanConstant& constant : plan.constants) weight_bytes += constant.size_bytes;
 
-  const PriceStats& stats = placed.priced.stats;
   return {{"inlay_report", kReportVersion},
           {"model", plan.model},
           {"model_hash", plan.model_hash},
@@ -209,13 +259,7 @@ Report make_report(const Graph& graph, const Placed& placed, const ReportContext
            {{"arena_bytes", plan.arena_bytes},
             {"arena_lower_bound_bytes", plan.arena_lower_bound_bytes},
             {"weight_bytes", weight_bytes}}},
-          {"pricing",
-           {{"candidates", placed.candidates.list.size()},
-            {"measured", stats.measured},
-            {"from_database", stats.from_database},
-            {"declined", stats.declined},
-            {"failed", stats.failed},
-            {"seconds", stats.seconds}}},
+          {"pricing", pricing_json(placed)},
           {"seconds", context.seconds},
           {"steps", steps_json(plan)},
           {"nodes", nodes_json(graph, placed, {chosen.begin(), chosen.end()})}};

@@ -17,6 +17,8 @@ namespace inlay {
 
 using Report = nlohmann::ordered_json;
 
+inline constexpr int kReportVersion = 2;
+
 struct ReportContext {
   int threads = 1;
   double seconds = 0;  // of the whole placing
@@ -29,14 +31,20 @@ Report make_report(const Graph& graph, const Placed& placed, const ReportContext
 std::string render_summary(const Report& report);
 
 // One node: where it runs, every candidate with its cost or the reason it has none, and why the
-// others cannot.
+// others cannot; of a fused region, what the cheapest smaller pieces would cost instead.
 // throws  Error{kNotFound} if the report has no node of that name, naming the nearest ones
 std::string render_node(const Report& report, const std::string& node);
+// The same as JSON: the report's entry, with "region" where the node runs fused.
+Report explain_node(const Report& report, const std::string& node);
 
-// One line per step of the plan: plugin, nodes, layouts, predicted time.
+// Every node: name, operator, plugin, predicted time, share of all regions' time.
+std::string render_nodes(const Report& report);
+Report list_nodes(const Report& report);
+
+// One line per step of the plan: plugin, nodes, layouts.
 std::string render_steps(const Report& report);
 
-// throws  Error{kCorrupt} if the text is not a report
+// throws  Error{kCorrupt} if the text is not a report; Error{kStale} if another version wrote it
 Report parse_report(const std::string& text, const std::string& source);
 
 }  // namespace inlay

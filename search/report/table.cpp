@@ -57,6 +57,25 @@ std::string Table::text() const {
   return text;
 }
 
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent) {
+  std::string result;
+  std::size_t column = indent;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" ,|", at), text.size() - 1) + 1;
+    std::string piece = text.substr(at, end - at);
+    const std::size_t visible = width_of(piece) - (piece.back() == ' ' ? 1 : 0);
+    if (column > indent && column + visible > width) {
+      if (result.back() == ' ') result.pop_back();
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    result += piece;
+    column += width_of(piece);
+    at = end;
+  }
+  return result;
+}
+
 std::string format_ns(double ns) {
   constexpr Unit kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
   return format_unit(ns, kUnits);

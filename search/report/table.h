@@ -29,6 +29,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// The text in lines of at most `width` columns, broken at blanks and after commas and bars; all
+// but the first begin with `indent` blanks. The first starts at column `indent` too.
+std::string wrapped(const std::string& text, std::size_t width, std::size_t indent);
+
 // "12.3 ms", "860 us", "1.20 s": three significant digits and a unit.
 std::string format_ns(double ns);
 // "24.4 MB" (10^6 bytes), "310 kB", "12 B".

@@ -1,16 +1,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "core/base/error.h"
+#include "search/candidates/candidates.h"
+#include "search/report/count.h"
 #include "search/report/report.h"
+#include "search/report/report_text.h"
 #include "search/report/table.h"
 
 namespace inlay {
-namespace {
 
 std::string join(const Report& array, const char* separator) {
   std::vector<std::string> texts;
@@ -24,11 +24,32 @@ std::string spread(const Report& cost) {
   return ns > 0 ? fmt::format("±{:.1f}%", 100 * half / ns) : "";
 }
 
+std::string share_of(double ns, double total_ns) {
+  return total_ns > 0 ? fmt::format("{:.1f}%", 100 * ns / total_ns) : "";
+}
+
+namespace {
+
+constexpr const char* kPlacementName = "placement";
+
 const Report& find_contender(const Report& report, const std::string& name) {
   for (const Report& contender : report["contenders"]) {
     if (contender["name"] == name) return contender;
   }
   throw Error(Code::kCorrupt, fmt::format("report: no contender '{}'", name));
+}
+
+// "onednn (+ reference for 3 nodes)": a backend alone has help with what it declines.
+std::string label_of(const Report& contender) {
+  const std::string name = contender["name"];
+  if (name == kPlacementName) return name;
+  std::string help;
+  for (const auto& [plugin, nodes] : contender["nodes_by_plugin"].items()) {
+    if (plugin == name) continue;
+    help += fmt::format("{}{} for {}", help.empty() ? "+ " : ", ", plugin,
+                        count_of(nodes.get<int>(), "node"));
+  }
+  return help.empty() ? name : fmt::format("{} ({})", name, help);
 }
 
 std::string contender_table(const Report& report) {
@@ -37,11 +58,10 @@ std::string contender_table(const Report& report) {
                {"predicted", Align::kRight},
                {"measured", Align::kRight},
                {"95%", Align::kRight},
-               {"residual", Align::kRight},
-               {"steps", Align::kRight},
-               {"runs on"}});
+               {"off by", Align::kRight},
+               {"steps", Align::kRight}});
+  std::string not_raced;
   for (const Report& c : report["contenders"]) {
-    const bool is_winner = c["name"] == report["winner"];
     std::string measured = "-";
     std::string interval;
     std::string residual;
@@ -51,32 +71,38 @@ std::string contender_table(const Report& report) {
       interval = spread(c["measured"]);
       residual = fmt::format("{:+.1f}%", 100 * (c["predicted_ns"].get<double>() / ns - 1));
     }
-    std::string label = c["name"];
-    if (label != "placement") label += " alone";
-    const std::string where = c.contains("why_not_raced")
-                                  ? fmt::format("{} (not raced: {})", join(c["plugins"], ", "),
-                                                c["why_not_raced"].get<std::string>())
-                                  : join(c["plugins"], ", ");
-    table.add({is_winner ? "*" : "", label, format_ns(c["predicted_ns"]), measured, interval,
-               residual, fmt::format("{}", c["steps"].get<int>()), where});
+    table.add({c["name"] == report["winner"] ? "*" : "", label_of(c), format_ns(c["predicted_ns"]),
+               measured, interval, residual, fmt::format("{}", c["steps"].get<int>())});
+    if (c.contains("why_not_raced")) {
+      not_raced += fmt::format("  {} was not raced: {}\n", c["name"].get<std::string>(),
+                               c["why_not_raced"].get<std::string>());
+    }
   }
-  return table.text();
+  return table.text() + not_raced;
+}
+
+// "1.5% less", "0.3% more": how a ratio of times differs from 1.
+std::string difference(double log_ratio) {
+  const double percent = 100 * (std::exp(log_ratio) - 1);
+  return fmt::format("{:.1f}% {}", std::abs(percent), percent < 0 ? "less" : "more");
 }
 
 std::string race_lines(const Report& report) {
-  std::string text;
+  if (report["races"].empty()) return "";
+  std::string text =
+      "\npaired races decide: two plans run in turn, over and over. The medians above come from\n"
+      "different moments and may order plans otherwise.\n";
   for (const Report& race : report["races"]) {
-    const auto percent = [&](const char* key) {
-      return 100 * (std::exp(race[key].get<double>()) - 1);
-    };
-    const double center = percent("log_ratio");
-    const double low = percent("log_ratio_low");
-    const double high = percent("log_ratio_high");
-    const char* verdict = high < 0 ? "is faster" : low > 0 ? "is slower" : "is not told apart";
-    text += fmt::format(
-        "  {} against {}: {:+.1f}% time, 95% [{:+.1f}%, {:+.1f}%] over {} pairs{}: it {}\n",
-        race["first"].get<std::string>(), race["second"].get<std::string>(), center, low, high,
-        race["pairs"].get<int>(), race["from_database"].get<bool>() ? " (database)" : "", verdict);
+    const double low = race["log_ratio_low"];
+    const double high = race["log_ratio_high"];
+    const char* verdict = high < 0  ? "is faster than"
+                          : low > 0 ? "is slower than"
+                                    : "is not told apart from";
+    text +=
+        fmt::format("  {} {} {}: {} time (95%: {} to {}), {}{}\n", race["first"].get<std::string>(),
+                    verdict, race["second"].get<std::string>(), difference(race["log_ratio"]),
+                    difference(low), difference(high), count_of(race["pairs"].get<int>(), "pair"),
+                    race["from_database"].get<bool>() ? ", raced earlier" : "");
   }
   return text;
 }
@@ -89,122 +115,72 @@ std::string plugin_table(const Report& report, double total_ns) {
                {"share", Align::kRight}});
   for (const Report& row : report["by_plugin"]) {
     const double ns = row["predicted_ns"];
-    table.add({row["plugin"], fmt::format("{}", row["nodes"].get<int>()),
+    const bool is_view = row["plugin"] == kViewPlugin;
+    table.add({is_view ? "views (no work)" : row["plugin"].get<std::string>(),
+               fmt::format("{}", row["nodes"].get<int>()),
                fmt::format("{}", row["regions"].get<int>()), format_ns(ns),
-               total_ns > 0 ? fmt::format("{:.1f}%", 100 * ns / total_ns) : ""});
+               share_of(ns, total_ns)});
   }
   const Report& b = report["boundaries"];
-  const double boundary_ns = b["conversion_ns"].get<double>() + b["dispatch_ns"].get<double>();
-  table.add({"boundaries", "", fmt::format("{}", b["conversions"].get<int>()),
-             format_ns(boundary_ns),
-             total_ns > 0 ? fmt::format("{:.1f}%", 100 * boundary_ns / total_ns) : ""});
+  for (const auto& [label, key] : {std::pair{"layout conversions", "conversion_ns"},
+                                   std::pair{"dispatch of steps", "dispatch_ns"}}) {
+    table.add({label, "", "", format_ns(b[key]), share_of(b[key], total_ns)});
+  }
   return table.text();
 }
 
-// Nodes whose names share the longest prefix with a wrong one.
-std::string nearest_names(const Report& report, const std::string& wanted) {
-  std::vector<std::pair<std::size_t, std::string>> scored;
-  for (const Report& node : report["nodes"]) {
-    const std::string name = node["name"];
-    const auto end = std::mismatch(name.begin(), name.end(), wanted.begin(), wanted.end()).first;
-    scored.emplace_back(static_cast<std::size_t>(end - name.begin()), name);
-  }
-  std::stable_sort(scored.begin(), scored.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  constexpr std::size_t kShown = 5;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(kShown, scored.size()); ++i)
-    names.push_back(scored[i].second);
-  return fmt::format("{}", fmt::join(names, ", "));
+std::string boundary_line(const Report& b) {
+  return fmt::format("boundaries: {} ({}), {}, {}, dispatch {} a step\n",
+                     count_of(b["conversions"].get<int>(), "layout conversion"),
+                     format_ns(b["conversion_ns"]),
+                     count_of(b["copies"].get<int>(), "copy", "copies"),
+                     count_of(b["plugin_switches"].get<int>(), "plugin switch", "plugin switches"),
+                     format_ns(b["dispatch_ns_per_step"]));
 }
 
-const Report& find_node(const Report& report, const std::string& name) {
-  for (const Report& node : report["nodes"]) {
-    if (node["name"] == name) return node;
-  }
-  throw Error(Code::kNotFound, fmt::format("no node '{}' in the plan; nearest: {}", name,
-                                           nearest_names(report, name)));
+std::string search_line(const Report& winner) {
+  const double predicted = winner["predicted_ns"];
+  const double bound = winner["bound_ns"];
+  return fmt::format("search: {}, {}, bound {} (gap {:.1f}%), {}\n",
+                     winner["strategy"].get<std::string>(), winner["stop"].get<std::string>(),
+                     format_ns(bound), predicted > 0 ? 100 * (predicted - bound) / predicted : 0.0,
+                     count_of(winner["states"].get<std::int64_t>(), "state"));
+}
+
+std::string pricing_line(const Report& report) {
+  const Report& pricing = report["pricing"];
+  const auto column = [&](const char* key) { return pricing[key].get<int>(); };
+  return fmt::format(
+      "{}: {} measured now, {} from the database, {} free, {} declined, {} failed, {} untried\n"
+      "{} made now; {:.1f} s in all\n",
+      count_of(column("candidates"), "candidate"), column("measured"), column("from_database"),
+      column("free"), column("declined"), column("failed"), column("untried"),
+      count_of(column("measurements"), "measurement"), report["seconds"].get<double>());
 }
 
 }  // namespace
 
 std::string render_summary(const Report& report) {
   const Report& winner = find_contender(report, report["winner"]);
-  const Report& pricing = report["pricing"];
   const Report& memory = report["memory"];
-  const Report& boundaries = report["boundaries"];
-  std::string text = fmt::format("{}: {} nodes, {} threads\n\n", report["model"].get<std::string>(),
-                                 report["nodes_total"].get<int>(), report["threads"].get<int>());
+  std::string text = fmt::format("{}: {}, {}\n\n", report["model"].get<std::string>(),
+                                 count_of(report["nodes_total"].get<int>(), "node"),
+                                 count_of(report["threads"].get<int>(), "thread"));
   text += contender_table(report) + race_lines(report) + "\n";
-  text += plugin_table(report, winner["predicted_ns"]);
-  text += fmt::format(
-      "\nboundaries: {} layout conversions ({}), {} copies, {} plugin switches, dispatch {} a "
-      "step\n",
-      boundaries["conversions"].get<int>(), format_ns(boundaries["conversion_ns"]),
-      boundaries["copies"].get<int>(), boundaries["plugin_switches"].get<int>(),
-      format_ns(boundaries["dispatch_ns_per_step"]));
+  text += plugin_table(report, winner["predicted_ns"]) + "\n";
+  text += boundary_line(report["boundaries"]);
   text += fmt::format(
       "memory: arena {} (at least {} needed), weights {}\n", format_bytes(memory["arena_bytes"]),
       format_bytes(memory["arena_lower_bound_bytes"]), format_bytes(memory["weight_bytes"]));
-  const double predicted = winner["predicted_ns"];
-  const double bound = winner["bound_ns"];
-  text += fmt::format("search: {}, {}, bound {} (gap {:.1f}%), {} states\n",
-                      winner["strategy"].get<std::string>(), winner["stop"].get<std::string>(),
-                      format_ns(bound), predicted > 0 ? 100 * (predicted - bound) / predicted : 0.0,
-                      winner["states"].get<std::size_t>());
-  text += fmt::format(
-      "costs: {} candidates; {} measured now, {} from the database, {} declined, {} failed; {:.1f} "
-      "s\n",
-      pricing["candidates"].get<int>(), pricing["measured"].get<int>(),
-      pricing["from_database"].get<int>(), pricing["declined"].get<int>(),
-      pricing["failed"].get<int>(), report["seconds"].get<double>());
-  return text;
-}
-
-std::string render_node(const Report& report, const std::string& name) {
-  const Report& node = find_node(report, name);
-  std::string text = fmt::format("{}: {} → {}\n\n", name, node["op"].get<std::string>(),
-                                 node["output"].get<std::string>());
-  Table table({{""},
-               {"plugin"},
-               {"pattern"},
-               {"nodes", Align::kRight},
-               {"layouts"},
-               {"time", Align::kRight},
-               {"95%", Align::kRight},
-               {"why not"}});
-  for (const Report& c : node["candidates"]) {
-    const bool has_cost = c.contains("cost");
-    table.add({c["chosen"].get<bool>() ? "*" : "", c["plugin"], c["pattern"],
-               fmt::format("{}", c["nodes"].size()),
-               join(c["input_layouts"], ",") + " → " + join(c["output_layouts"], ","),
-               has_cost ? format_ns(c["cost"]["ns"]) : "-", has_cost ? spread(c["cost"]) : "",
-               has_cost ? "" : c["reason"].get<std::string>()});
-  }
-  text += table.text();
-  std::map<std::string, std::vector<std::string>> others;
-  for (const Report& why : node["why_not"]) {
-    others[why["plugin"]].push_back(
-        fmt::format("{}: {}", why["pattern"].get<std::string>(), why["reason"].get<std::string>()));
-  }
-  for (const auto& [plugin, reasons] : others) {
-    text += fmt::format("\n{} does not take it as\n", plugin);
-    for (const std::string& reason : reasons) text += "  " + reason + "\n";
-  }
-  for (const Report& c : node["candidates"]) {
-    if (c["chosen"].get<bool>() && c["nodes"].size() > 1) {
-      text += "\nfused with " + join(c["nodes"], ", ") + "\n";
-    }
-  }
-  return text;
+  return text + search_line(winner) + pricing_line(report);
 }
 
 std::string render_steps(const Report& report) {
   Table table({{"step", Align::kRight}, {"plugin"}, {"what"}, {"output"}, {"layout"}});
   int index = 0;
   for (const Report& step : report["steps"]) {
-    const std::string what =
-        step["nodes"].empty() ? step["kind"].get<std::string>() : join(step["nodes"], " + ");
+    const bool is_run = step["kind"] == "run";
+    const std::string what = is_run ? join(step["nodes"], " + ") : step["kind"].get<std::string>();
     table.add({fmt::format("{}", index++), step["plugin"], what, step["output"], step["layout"]});
   }
   return table.text();
@@ -215,6 +191,11 @@ Report parse_report(const std::string& text, const std::string& source) {
   if (report.is_discarded() || !report.is_object() || !report.contains("inlay_report")) {
     throw Error(Code::kCorrupt,
                 fmt::format("{}: expected a report written by inlay place", source));
+  }
+  if (report["inlay_report"] != kReportVersion) {
+    throw Error(Code::kStale, fmt::format("{}: expected a report of version {}, found {}: place "
+                                          "again",
+                                          source, kReportVersion, report["inlay_report"].dump()));
   }
   return report;
 }

@@ -1,134 +1,14 @@
-// The inlay program as a user meets it: what it prints, what it writes, how it fails.
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
+// The inlay program as a user meets it: what it does, what it writes, how it fails.
+#include "tests/end_to_end/cli_fixture.h"
 
-#include <algorithm>
+#include <signal.h>
+
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
-#include "core/base/file.h"
-#include "core/base/rng.h"
-#include "graphs/ir/graph.h"
-#include "graphs/onnx/export.h"
-
-extern char** environ;
-
 namespace inlay {
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
-struct Outcome {
-  int status;  // exit status, or minus the signal
-  std::string out;
-  std::string err;
-};
-
-std::string slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class Cli : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_cli_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    database_ = folder_ / "costs.sqlite";
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  static void SetUpTestSuite() {
-    std::string pattern = (fs::temp_directory_path() / "inlay_cli_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    shared_folder_ = pattern;
-  }
-  static void TearDownTestSuite() { fs::remove_all(shared_folder_); }
-
-  // From here on the database is one for all tests that ask for it: only the first of them
-  // measures.
-  void reuse_measurements() { database_ = shared_folder_ / "costs.sqlite"; }
-
-  fs::path path(const std::string& name) const { return folder_ / name; }
-
-  // Starts `inlay ARGUMENTS` through the shell, which also redirects.
-  pid_t start(const std::string& arguments) const {
-    const std::string command = "INLAY_DB='" + database_.string() +
-                                "' exec '" INLAY_BINARY_DIR "/bin/inlay' " + arguments + " >'" +
-                                path("out").string() + "' 2>'" + path("err").string() + "'";
-    const char* argv[] = {"sh", "-c", command.c_str(), nullptr};
-    pid_t pid = -1;
-    EXPECT_EQ(::posix_spawn(&pid, "/bin/sh", nullptr, nullptr, const_cast<char**>(argv), environ),
-              0);
-    return pid;
-  }
-
-  Outcome finish(pid_t pid) const {
-    int status = 0;
-    ::waitpid(pid, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), slurp(path("out")),
-            slurp(path("err"))};
-  }
-
-  Outcome inlay(const std::string& arguments) const { return finish(start(arguments)); }
-
-  // A small convolutional net with a residual, a pool and a classifier: every stage of placing has
-  // something to do.
-  fs::path small_model(const std::string& name = "small.onnx") const {
-    GraphBuilder b("small");
-    Rng rng(7);
-    const auto weight = [&](const std::string& n, Shape shape) {
-      Tensor t = Tensor::zeros({DType::kF32, shape});
-      auto* data = reinterpret_cast<float*>(t.mutable_bytes().data());
-      for (std::int64_t i = 0; i < element_count(shape); ++i)
-        data[i] = static_cast<float>(0.2 * rng.normal());
-      return b.constant(n, t);
-    };
-    using Ints = std::vector<std::int64_t>;
-    const Attributes conv{{"kernel_shape", Ints{3, 3}},
-                          {"strides", Ints{1, 1}},
-                          {"pads", Ints{1, 1, 1, 1}},
-                          {"dilations", Ints{1, 1}},
-                          {"group", std::int64_t{1}}};
-    const ValueId x = b.input("x", {DType::kF32, {1, 16, 12, 12}});
-    const ValueId c1 =
-        b.node("conv1", "Conv", {x, weight("w1", {16, 16, 3, 3}), weight("b1", {16})}, conv);
-    const ValueId r1 = b.node("relu1", "Relu", {c1});
-    const ValueId c2 =
-        b.node("conv2", "Conv", {r1, weight("w2", {16, 16, 3, 3}), weight("b2", {16})}, conv);
-    const ValueId sum = b.node("sum", "Add", {c2, r1});
-    const ValueId r2 = b.node("relu2", "Relu", {sum});
-    const ValueId pool = b.node("pool", "GlobalAveragePool", {r2});
-    const ValueId flat = b.reshape("flat", pool, {1, 16});
-    const ValueId fc = b.node("fc", "MatMul", {flat, weight("w3", {16, 10})});
-    b.output(fc);
-    const fs::path file = path(name);
-    export_onnx(b.build(), file);
-    return file;
-  }
-
-  static inline fs::path shared_folder_;
-  fs::path folder_;
-  fs::path database_;  // the test's own, unless it reuses measurements
-};
-
-void expect_one_clear_error(const Outcome& outcome, const std::string& fragment) {
-  EXPECT_GT(outcome.status, 0) << "killed by a signal, or no failure: " << outcome.status
-                               << outcome.out;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_NE(outcome.err.find("inlay: error: "), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find(fragment), std::string::npos) << outcome.err;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-}
 
 TEST_F(Cli, PlacesRunsAndExplainsASmallModel) {
   reuse_measurements();
@@ -156,6 +36,7 @@ TEST_F(Cli, SecondPlacementMeasuresNothingAndWritesTheSameBytes) {
       inlay("place " + model.string() + " -o " + path("b.plan").string() + " --json");
   ASSERT_EQ(second.status, 0) << second.err;
   EXPECT_EQ(Json::parse(second.out)["pricing"]["measured"], 0);
+  EXPECT_EQ(Json::parse(second.out)["pricing"]["measurements"], 0);
   EXPECT_EQ(slurp(path("a.plan")), slurp(path("b.plan")));
   EXPECT_EQ(slurp(path("a.weights")), slurp(path("b.weights")));
 }
@@ -362,8 +243,7 @@ TEST_F(Cli, InterruptedPlacingKeepsWhatItMeasured) {
 }
 
 TEST_F(Cli, JsonOutputsParse) {
-  for (const char* command :
-       {"devices --json", "plugins --json", "zoo list --json", "db stats --json"}) {
+  for (const char* command : {"devices --json", "plugins --json", "zoo list --json"}) {
     const Outcome outcome = inlay(command);
     EXPECT_EQ(outcome.status, 0) << command << outcome.err;
     EXPECT_FALSE(Json::parse(outcome.out, nullptr, false).is_discarded()) << command;

@@ -54,6 +54,13 @@ TEST_F(TensorFiles, NpzRoundTripKeepsNames) {
   EXPECT_EQ(read_tensors(folder_ / "t.npz"), tensors);
 }
 
+TEST_F(TensorFiles, ArrayWithoutANameHasAnEmptyOne) {
+  write_npy(folder_ / "x.npy", Tensor::from<float>({1}, {3}));
+  const std::map<std::string, Tensor> tensors = read_tensors(folder_ / "x.npy");
+  ASSERT_EQ(tensors.size(), 1u);
+  EXPECT_EQ(tensors.begin()->first, "");
+}
+
 TEST_F(TensorFiles, NpyOfNumpyItselfIsRead) {
   // np.save of np.arange(3, dtype='>i4') is big-endian: refused; '<i4' as NumPy 1.26 writes it,
   // version 1.

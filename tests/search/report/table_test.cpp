@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "search/report/count.h"
+
 namespace inlay {
 namespace {
 
@@ -24,6 +26,22 @@ TEST(Table, CountsCodePointsNotBytes) {
   table.add({"→", "1"});
   table.add({"xy", "2"});
   EXPECT_EQ(table.text(), "  a   b\n  →   1\n  xy  2\n");
+}
+
+TEST(Wrapped, BreaksAtBlanksCommasAndBarsAndIndentsTheRest) {
+  EXPECT_EQ(wrapped("one two three", 20, 0), "one two three");
+  EXPECT_EQ(wrapped("one two three", 8, 0), "one two\nthree");
+  EXPECT_EQ(wrapped("[Relu|Tanh|Elu](x,y)", 10, 2), "[Relu|\n  Tanh|\n  Elu](x,\n  y)");
+  EXPECT_EQ(wrapped("unbreakable", 4, 0), "unbreakable");
+  EXPECT_EQ(wrapped("", 4, 0), "");
+}
+
+TEST(CountOf, TakesTheSingularForOneOnly) {
+  EXPECT_EQ(count_of(0, "step"), "0 steps");
+  EXPECT_EQ(count_of(1, "step"), "1 step");
+  EXPECT_EQ(count_of(2, "step"), "2 steps");
+  EXPECT_EQ(count_of(1, "copy", "copies"), "1 copy");
+  EXPECT_EQ(count_of(0, "copy", "copies"), "0 copies");
 }
 
 TEST(FormatNs, KeepsThreeDigitsAndItsUnit) {
