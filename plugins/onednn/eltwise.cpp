@@ -62,17 +62,23 @@ std::unique_ptr<sdk::Kernel> compile_clip(const sdk::RegionView& region) {
   return std::make_unique<ClipKernel>(low, high);
 }
 
-std::unique_ptr<sdk::Kernel> compile_unary(const sdk::RegionView& region) {
-  KernelBuilder builder(region);
-  const sdk::ValueView x = region.input(0), y = region.output(0);
-  const auto eltwise = Chain::of_input(region, x).single();
-  if (!eltwise) throw sdk::Decline("not one elementwise operation");
+static std::unique_ptr<sdk::Kernel> build_eltwise(KernelBuilder& builder, const Eltwise& eltwise,
+                                                  const sdk::ValueView& x,
+                                                  const sdk::ValueView& y) {
   const eltwise_forward::primitive_desc descriptor(
-      builder.engine(), dnnl::prop_kind::forward_inference, eltwise->algorithm, describe(x),
-      describe(y), eltwise->alpha, eltwise->beta, make_attributes());
+      builder.engine(), dnnl::prop_kind::forward_inference, eltwise.algorithm, describe(x),
+      describe(y), eltwise.alpha, eltwise.beta, make_attributes());
   builder.bind(DNNL_ARG_SRC, x, describe(x));
   builder.bind(DNNL_ARG_DST, y, describe(y));
   return builder.build(eltwise_forward(descriptor), descriptor.scratchpad_desc());
+}
+
+std::unique_ptr<sdk::Kernel> compile_unary(const sdk::RegionView& region) {
+  KernelBuilder builder(region);
+  const sdk::ValueView x = region.input(0);
+  const auto eltwise = Chain::of_input(region, x).single();
+  if (!eltwise) throw sdk::Decline("not one elementwise operation");
+  return build_eltwise(builder, *eltwise, x, region.output(0));
 }
 
 std::unique_ptr<sdk::Kernel> compile_prelu(const sdk::RegionView& region) {
@@ -80,6 +86,9 @@ std::unique_ptr<sdk::Kernel> compile_prelu(const sdk::RegionView& region) {
   const sdk::NodeView node = region.node(0);
   const sdk::ValueView x = region.value(node.input(0)), slope = region.value(node.input(1)),
                        y = region.output(0);
+  if (const auto scalar = constant_scalar(slope)) {
+    return build_eltwise(builder, {dnnl::algorithm::eltwise_relu, *scalar, 0}, x, y);
+  }
   if (slope.rank() > x.rank()) throw sdk::Decline("PRelu: a slope of higher rank");
   const Dims dims = align_rank(dims_of(slope), static_cast<std::size_t>(x.rank()));
   const Desc plain = describe_dense(dims);

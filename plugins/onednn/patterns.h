@@ -1,8 +1,8 @@
-// What the oneDNN plugin declares. One family of layouts is written out per rank and CPU:
-// row-major, channels last, and channels in blocks as wide as a vector register.
+// What the oneDNN plugin declares.
 #pragma once
 
 #include "core/sdk/pattern.h"
+#include "plugins/onednn/layout_lists.h"
 
 // What follows inside a primitive, up to six links: P is a tensor of the output's size, a vector
 // along its channels or columns, or one number.
@@ -12,83 +12,6 @@
   "PRelu(.,P)"
 
 namespace inlay::onednn {
-
-// From row-major to blocks is for a network's first layer. oneDNN has no kernel for the way back.
-inline constexpr const char* kConvLayouts =
-    "dense"
-    "|X:acdb P:acdb out:acdb"
-    "|X:aBcd16b P:aBcd16b out:aBcd16b @avx512f"
-    "|X:abcd P:aBcd16b out:aBcd16b @avx512f"
-    "|X:aBcd8b P:aBcd8b out:aBcd8b @avx2 @!avx512f"
-    "|X:abcd P:aBcd8b out:aBcd8b @avx2 @!avx512f";
-
-inline constexpr const char* kConv1dLayouts =
-    "dense"
-    "|X:acb P:acb out:acb"
-    "|X:aBc16b P:aBc16b out:aBc16b @avx512f"
-    "|X:abc P:aBc16b out:aBc16b @avx512f"
-    "|X:aBc8b P:aBc8b out:aBc8b @avx2 @!avx512f"
-    "|X:abc P:aBc8b out:aBc8b @avx2 @!avx512f";
-
-inline constexpr const char* kConv3dLayouts =
-    "dense"
-    "|X:acdeb P:acdeb out:acdeb"
-    "|X:aBcde16b P:aBcde16b out:aBcde16b @avx512f"
-    "|X:abcde P:aBcde16b out:aBcde16b @avx512f"
-    "|X:aBcde8b P:aBcde8b out:aBcde8b @avx2 @!avx512f"
-    "|X:abcde P:aBcde8b out:aBcde8b @avx2 @!avx512f";
-
-// One operand of rank 4, 3 or 5 beside row-major.
-inline constexpr const char* kImageLayouts =
-    "X:acdb out:acdb"
-    "|X:aBcd16b out:aBcd16b @avx512f"
-    "|X:aBcd8b out:aBcd8b @avx2 @!avx512f";
-
-inline constexpr const char* kSequenceLayouts =
-    "X:acb out:acb"
-    "|X:aBc16b out:aBc16b @avx512f"
-    "|X:aBc8b out:aBc8b @avx2 @!avx512f";
-
-inline constexpr const char* kVolumeLayouts =
-    "X:acdeb out:acdeb"
-    "|X:aBcde16b out:aBcde16b @avx512f"
-    "|X:aBcde8b out:aBcde8b @avx2 @!avx512f";
-
-inline constexpr const char* kImagePairLayouts =
-    "A:acdb B:acdb P:acdb out:acdb"
-    "|A:aBcd16b B:aBcd16b P:aBcd16b out:aBcd16b @avx512f"
-    "|A:aBcd8b B:aBcd8b P:aBcd8b out:aBcd8b @avx2 @!avx512f";
-
-inline constexpr const char* kVolumePairLayouts =
-    "A:acdeb B:acdeb P:acdeb out:acdeb"
-    "|A:aBcde16b B:aBcde16b P:aBcde16b out:aBcde16b @avx512f"
-    "|A:aBcde8b B:aBcde8b P:aBcde8b out:aBcde8b @avx2 @!avx512f";
-
-inline constexpr const char* kConcatLayouts =
-    "0:acdb 1:acdb 2:acdb 3:acdb 4:acdb 5:acdb 6:acdb 7:acdb out:acdb";
-
-inline constexpr const char* kConcatBlockLayouts =
-    "0:aBcd16b 1:aBcd16b 2:aBcd16b 3:aBcd16b 4:aBcd16b 5:aBcd16b 6:aBcd16b 7:aBcd16b "
-    "out:aBcd16b @avx512f"
-    "|0:aBcd8b 1:aBcd8b 2:aBcd8b 3:aBcd8b 4:aBcd8b 5:aBcd8b 6:aBcd8b 7:aBcd8b "
-    "out:aBcd8b @avx2 @!avx512f";
-
-inline constexpr const char* kConvertLayouts =
-    "X:abcd out:acdb|X:acdb out:abcd"
-    "|X:abcd out:aBcd16b @avx512f|X:aBcd16b out:abcd @avx512f"
-    "|X:acdb out:aBcd16b @avx512f|X:aBcd16b out:acdb @avx512f"
-    "|X:abcd out:aBcd8b @avx2 @!avx512f|X:aBcd8b out:abcd @avx2 @!avx512f"
-    "|X:acdb out:aBcd8b @avx2 @!avx512f|X:aBcd8b out:acdb @avx2 @!avx512f"
-    "|X:abc out:acb|X:acb out:abc"
-    "|X:abc out:aBc16b @avx512f|X:aBc16b out:abc @avx512f"
-    "|X:acb out:aBc16b @avx512f|X:aBc16b out:acb @avx512f"
-    "|X:abc out:aBc8b @avx2 @!avx512f|X:aBc8b out:abc @avx2 @!avx512f"
-    "|X:acb out:aBc8b @avx2 @!avx512f|X:aBc8b out:acb @avx2 @!avx512f"
-    "|X:abcde out:acdeb|X:acdeb out:abcde"
-    "|X:abcde out:aBcde16b @avx512f|X:aBcde16b out:abcde @avx512f"
-    "|X:acdeb out:aBcde16b @avx512f|X:aBcde16b out:acdeb @avx512f"
-    "|X:abcde out:aBcde8b @avx2 @!avx512f|X:aBcde8b out:abcde @avx2 @!avx512f"
-    "|X:acdeb out:aBcde8b @avx2 @!avx512f|X:aBcde8b out:acdeb @avx2 @!avx512f";
 
 inline constexpr sdk::Pattern kPatterns[] = {
     // Convolution
@@ -130,8 +53,8 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .fuse = INLAY_ONEDNN_CHAIN,
      .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
 
-    // Sequences. By number, since the two initial states may be one constant: X, W, R, B, lengths,
-    // h, c, peepholes.
+    // Sequences. By number, since both initial states may be one constant: X, W, R, B, lengths, h,
+    // c, peepholes.
     {.id = "recurrent",
      .ops = "LSTM GRU RNN",
      .where = "0,5,6: f32; 1,2,3,7: f32 const; 4: i32 const"},
@@ -183,8 +106,7 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .layouts = "dense|X:acdb out:acdb|X:aBcd16b out:aBcd16b @avx512f"
                 "|X:aBcd8b out:aBcd8b @avx2 @!avx512f"},
 
-    // Elementwise. Left out: Log, LogSoftmax and Softplus, which are some 3e-6 off, and Exp and
-    // HardSigmoid, which lose NaN.
+    // Elementwise. Left out: Log, LogSoftmax, Softplus (3e-6 off); Exp, HardSigmoid (lose NaN).
     {.id = "clip",
      .match = "[Relu|Clip](X)",
      .where = "X: f32",
