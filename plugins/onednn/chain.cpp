@@ -48,11 +48,14 @@ std::optional<float> constant_scalar(const sdk::ValueView& value) {
   return value.constant_as<float>()[0];
 }
 
-std::optional<Eltwise> find_power(const sdk::RegionView& region, const sdk::NodeView& node) {
-  if (node.op() == "Mul" && node.input(0) == node.input(1)) {
-    return Eltwise{algorithm::eltwise_square, 0, 0};
+std::optional<Eltwise> find_unary_form(const sdk::RegionView& region, const sdk::NodeView& node) {
+  const std::string_view op = node.op();
+  if (node.inputs().size() != 2) return std::nullopt;
+  if (node.input(0) == node.input(1)) {
+    if (op == "Mul") return Eltwise{algorithm::eltwise_square, 0, 0};
+    if (op == "Add") return Eltwise{algorithm::eltwise_linear, 2, 0};
   }
-  if (node.op() != "Pow") return std::nullopt;
+  if (op != "Pow") return std::nullopt;
   const auto exponent = constant_scalar(region.value(node.input(1)));
   if (!exponent) throw sdk::Decline("Pow: an exponent that is not one constant number");
   if (*exponent == 2) return Eltwise{algorithm::eltwise_square, 0, 0};
@@ -73,45 +76,6 @@ namespace {
 
 bool reads(const sdk::NodeView& node, int value) {
   return node.input(0) == value || node.input(1) == value;
-}
-
-// The one element of the constant that the node reads; NaN if there is none.
-float scalar_operand(const sdk::RegionView& region, const sdk::NodeView& node) {
-  for (const std::int32_t index : node.inputs()) {
-    if (index < 0) continue;
-    if (const auto scalar = constant_scalar(region.value(index))) return *scalar;
-  }
-  return std::numeric_limits<float>::quiet_NaN();
-}
-
-bool is_close(float a, float b) { return std::abs(a - b) <= 1e-5f * std::abs(b); }
-
-constexpr int kGeluNodes = 5;
-
-// x * 0.5 * (1 + erf(x / sqrt 2)) over the nodes from `first` on, in whichever order the products
-// are taken.
-bool is_spelt_gelu(const sdk::RegionView& region, int first, int x) {
-  if (first + kGeluNodes > region.node_count()) return false;
-  int erf_input = -1;
-  for (int i = first; i < first + kGeluNodes; ++i) {
-    if (region.node(i).op() == "Erf") erf_input = region.node(i).input(0);
-  }
-  bool has_scale = false, has_one = false, has_half = false;
-  int readers = 0;
-  for (int i = first; i < first + kGeluNodes; ++i) {
-    const sdk::NodeView node = region.node(i);
-    const float scalar = scalar_operand(region, node);
-    readers += reads(node, x) ? 1 : 0;
-    if (node.outputs()[0] == erf_input) {
-      has_scale = (node.op() == "Div" && node.input(0) == x && is_close(scalar, 1.41421356f)) ||
-                  (node.op() == "Mul" && is_close(scalar, 0.70710678f));
-    } else if (node.op() == "Add") {
-      has_one = scalar == 1;
-    } else if (node.op() == "Mul" && scalar == scalar) {
-      has_half = scalar == 0.5f;
-    }
-  }
-  return has_scale && has_one && has_half && readers == 2;
 }
 
 // x * Sigmoid(x) and x * HardSigmoid(x) in two nodes from `first` on.
@@ -159,28 +123,25 @@ void Chain::negate_first() {
   links_.insert(links_.begin(), {Eltwise{algorithm::eltwise_linear, -1, 0}, "Neg", std::nullopt});
 }
 
-Chain Chain::after(const sdk::RegionView& region, int main) {
-  return Chain(region, main + 1, region.node(main).outputs()[0]);
+Chain Chain::after(const sdk::RegionView& region, int main, int end) {
+  return Chain(region, main + 1, end, region.node(main).outputs()[0]);
 }
 
 Chain Chain::of_input(const sdk::RegionView& region, const sdk::ValueView& input) {
-  return Chain(region, 0, input.index());
+  return Chain(region, 0, region.node_count(), input.index());
 }
 
-Chain::Chain(const sdk::RegionView& region, int first, int previous) {
+Chain::Chain(const sdk::RegionView& region, int first, int end, int previous) {
   const sdk::ValueView main = region.value(previous);
-  for (int i = first; i < region.node_count(); ++i) {
+  for (int i = first; i < end; ++i) {
     const sdk::NodeView node = region.node(i);
     Link link{std::nullopt, node.op(), std::nullopt};
-    if (is_spelt_gelu(region, i, previous)) {
-      link.eltwise = Eltwise{algorithm::eltwise_gelu_erf, 0, 0};
-      i += kGeluNodes - 1;
-    } else if (const auto swish = find_spelt_swish(region, i, previous)) {
+    if (const auto swish = find_spelt_swish(region, i, previous)) {
       link.eltwise = swish;
       i += 1;
-    } else if (const auto power = find_power(region, node)) {
+    } else if (const auto unary = find_unary_form(region, node)) {
       if (node.input(0) != previous) throw sdk::Decline("Pow: the value before it is the exponent");
-      link.eltwise = power;
+      link.eltwise = unary;
     } else if (find_binary(node.op()) || node.op() == "PRelu") {
       link.operand = other_operand(region, node, previous);
       if (node.input(1) == previous) link = turned_around(link);

@@ -1,6 +1,5 @@
 // The operators that follow a region's main one, each applied to the value of the one before, as
-// oneDNN's post-operations. Swish, hard swish and GELU are also known when they are spelt out in
-// several operators.
+// oneDNN's post-operations. Swish and hard swish are also known when they are spelt out in two.
 //
 //   Chain chain = Chain::after(region, 0);       // what follows node 0
 //   dnnl::post_ops post_ops = chain.post_ops(dims_of(y), y.layout());
@@ -28,9 +27,9 @@ struct Eltwise {
 // nullopt if oneDNN has no elementwise operation that computes this operator.
 std::optional<Eltwise> find_eltwise(const sdk::NodeView& node);
 
-// Pow by a constant number, or Mul of a value by itself; nullopt for other operators.
+// Pow by a constant number; Mul or Add of a value and itself. nullopt for other operators.
 // throws  Decline for another exponent
-std::optional<Eltwise> find_power(const sdk::RegionView& region, const sdk::NodeView& node);
+std::optional<Eltwise> find_unary_form(const sdk::RegionView& region, const sdk::NodeView& node);
 
 // The value of a constant of one element.
 std::optional<float> constant_scalar(const sdk::ValueView& value);
@@ -40,9 +39,12 @@ std::optional<dnnl::algorithm> find_binary(std::string_view op);
 
 class Chain {
  public:
-  // What follows the node at index `main`.
+  // What follows the node at index `main`, up to `end` or the region's end.
   // throws  Decline if a node there has no post-operation
-  static Chain after(const sdk::RegionView& region, int main);
+  static Chain after(const sdk::RegionView& region, int main, int end);
+  static Chain after(const sdk::RegionView& region, int main) {
+    return after(region, main, region.node_count());
+  }
   // All nodes, as applied to this input.
   static Chain of_input(const sdk::RegionView& region, const sdk::ValueView& input);
 
@@ -67,6 +69,7 @@ class Chain {
   // After post_ops: binds what it appended.
   void bind(KernelBuilder& builder) const;
 
+  bool is_empty() const { return links_.empty(); }
   bool has_operands() const;
 
  private:
@@ -81,7 +84,7 @@ class Chain {
     sdk::ValueView value;
     Desc desc;
   };
-  Chain(const sdk::RegionView& region, int first, int previous);
+  Chain(const sdk::RegionView& region, int first, int end, int previous);
   // The same with its operands exchanged; may put a link before it.
   Link turned_around(const Link& link);
   void append_prelu(dnnl::post_ops& post_ops, const sdk::ValueView& slope, const Dims& dims);

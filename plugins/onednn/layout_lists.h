@@ -35,6 +35,11 @@ inline constexpr const char* kImageLayouts =
     "|X:aBcd16b out:aBcd16b @avx512f"
     "|X:aBcd8b out:aBcd8b @avx2 @!avx512f";
 
+inline constexpr const char* kImageChainLayouts =
+    "X:acdb P:acdb out:acdb"
+    "|X:aBcd16b P:aBcd16b out:aBcd16b @avx512f"
+    "|X:aBcd8b P:aBcd8b out:aBcd8b @avx2 @!avx512f";
+
 inline constexpr const char* kSequenceLayouts =
     "X:acb out:acb"
     "|X:aBc16b out:aBc16b @avx512f"

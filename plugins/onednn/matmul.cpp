@@ -75,6 +75,24 @@ int find_main(const sdk::RegionView& region) {
   throw sdk::Decline("no matrix product in the region");
 }
 
+bool ends_transposed(const sdk::RegionView& region) {
+  return region.node(region.node_count() - 1).op() == "Transpose";
+}
+
+// Where the product goes: the output's own bytes, or, where a Transpose ends the region, the
+// output's bytes in the order before it.
+Desc describe_result(const sdk::RegionView& region, const Dims& dims) {
+  if (!ends_transposed(region)) return describe_dense(dims);
+  const sdk::NodeView last = region.node(region.node_count() - 1);
+  const Dims strides = row_major_strides(dims_of(region.output(0)));
+  const auto perm = last.get_ints("perm");
+  Dims seen(strides.size());
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    seen[static_cast<std::size_t>(perm[i])] = strides[i];
+  }
+  return Desc(dims, memory::data_type::f32, seen);
+}
+
 struct Product {
   Operand a, b;
   Dims out_dims;
@@ -84,7 +102,7 @@ struct Product {
 Product read_product(const sdk::RegionView& region, int main, Chain& chain) {
   const sdk::NodeView node = region.node(main);
   Product p{read_operand(region, node.input(0)), read_operand(region, node.input(1)),
-            dims_of(region.output(0)), std::nullopt};
+            dims_of(region.value(node.outputs()[0])), std::nullopt};
   if (node.get_int("transA", 0) != 0) transpose_matrix(p.a);
   if (node.get_int("transB", 0) != 0) transpose_matrix(p.b);
   const std::int64_t columns = p.out_dims.back();
@@ -98,7 +116,7 @@ Product read_product(const sdk::RegionView& region, int main, Chain& chain) {
   }
   // A stack of matrices times one matrix is one tall product.
   const std::int64_t count = sdk::element_count(p.out_dims);
-  if (p.b.dims.size() == 2 && p.a.dims.size() > 2 && is_plain(p.a) &&
+  if (!ends_transposed(region) && p.b.dims.size() == 2 && p.a.dims.size() > 2 && is_plain(p.a) &&
       chain.is_matrix_like(count, columns)) {
     flatten(p.a);
     p.out_dims = {count / columns, columns};
@@ -113,9 +131,9 @@ Product read_product(const sdk::RegionView& region, int main, Chain& chain) {
 std::unique_ptr<sdk::Kernel> compile_matmul(const sdk::RegionView& region) {
   KernelBuilder builder(region);
   const int main = find_main(region);
-  Chain chain = Chain::after(region, main);
+  Chain chain = Chain::after(region, main, region.node_count() - ends_transposed(region));
   const Product p = read_product(region, main, chain);
-  const Desc target = describe_dense(p.out_dims);
+  const Desc target = describe_result(region, p.out_dims);
   const Desc weights = p.b.value.is_constant()
                            ? Desc(p.b.dims, memory::data_type::f32, memory::format_tag::any)
                            : p.b.desc();

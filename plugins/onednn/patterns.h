@@ -4,57 +4,58 @@
 #include "core/sdk/pattern.h"
 #include "plugins/onednn/layout_lists.h"
 
-// What follows inside a primitive, up to six links: P is a tensor of the output's size, a vector
-// along its channels or columns, or one number.
-#define INLAY_ONEDNN_CHAIN                                                                \
-  "6: [Relu|LeakyRelu|Clip|Sigmoid|Tanh|HardSwish|HardSigmoid|Elu|Gelu|Swish|Mish](.); "  \
-  "Mul(.,[Sigmoid|HardSigmoid](.)); [Add|Sub|Mul|Div|Max|Min|Pow](.,P); [Sub|Div](P,.); " \
-  "PRelu(.,P)"
-
 namespace inlay::onednn {
+
+// What follows inside a primitive. P: a tensor of the output's size, a vector, or one number.
+inline constexpr const char* kChain =
+    "6: [Relu|LeakyRelu|Clip|Sigmoid|Tanh|HardSwish|HardSigmoid|Elu|Gelu|Swish|Mish](.); "
+    "Mul(.,[Sigmoid|HardSigmoid](.)); [Add|Sub|Mul|Div|Max|Min|Pow](.,P); [Sub|Div](P,.); "
+    "[Add|Mul](.,.); PRelu(.,P)";
 
 inline constexpr sdk::Pattern kPatterns[] = {
     // Convolution
     {.id = "conv",
      .match = "[Conv|ConvTranspose](X,W,B?)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "X: f32[n,c,h,w]; W,B: f32 const; P: f32",
      .layouts = kConvLayouts},
     {.id = "conv_1d",
      .match = "[Conv|ConvTranspose](X,W,B?)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "X: f32[n,c,w]; W,B: f32 const; P: f32",
      .layouts = kConv1dLayouts},
     {.id = "conv_3d",
      .match = "[Conv|ConvTranspose](X,W,B?)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "X: f32[n,c,d,h,w]; W,B: f32 const; P: f32",
      .layouts = kConv3dLayouts},
 
     // Matrix products
     {.id = "gemm",
      .match = "Gemm(A,B,C?)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "A,B,C,P: f32; Gemm.alpha == 1; Gemm.beta == 1"},
     {.id = "matmul",
      .match = "MatMul(A,B)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
     {.id = "matmul_transposed",
      .match = "MatMul(A,Transpose(B))",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
     {.id = "matmul_first_transposed",
      .match = "MatMul(Transpose(A),B)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
+    {.id = "matmul_result_transposed",
+     .match = "Transpose(MatMul(A,Transpose?(B)))",
+     .where = "A,B: f32; rank(A) >= 3; rank(B) >= 2"},
     {.id = "matmul_both_transposed",
      .match = "MatMul(p=Transpose(A),q=Transpose(B))",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
 
-    // Sequences. By number, since both initial states may be one constant: X, W, R, B, lengths, h,
-    // c, peepholes.
+    // X, W, R, B, lengths, h, c, peepholes: by number, since h and c may be one constant.
     {.id = "recurrent",
      .ops = "LSTM GRU RNN",
      .where = "0,5,6: f32; 1,2,3,7: f32 const; 4: i32 const"},
@@ -65,8 +66,9 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .where = "X: f32"},
     {.id = "pool_image",
      .match = "[MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool](X)",
-     .where = "X: f32[n,c,h,w]",
-     .layouts = kImageLayouts},
+     .fuse = kChain,
+     .where = "X: f32[n,c,h,w]; P: f32",
+     .layouts = kImageChainLayouts},
     {.id = "pool_sequence",
      .match = "[MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool](X)",
      .where = "X: f32[n,c,w]",
@@ -129,9 +131,15 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .where = "X: f32",
      .tolerance = "elementwise",
      .alias = "out=X"},
-    {.id = "unary_square",
-     .match = "Mul(X,X)",
+    {.id = "unary_itself",
+     .match = "[Add|Mul](X,X)",
      .where = "X: f32",
+     .tolerance = "elementwise",
+     .alias = "out=X"},
+    {.id = "unary_itself_image",
+     .match = "[Add|Mul](X,X)",
+     .where = "X: f32[n,c,h,w]",
+     .layouts = kImageLayouts,
      .tolerance = "elementwise",
      .alias = "out=X"},
     {.id = "unary_power",
@@ -167,33 +175,28 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .layouts = kImageLayouts,
      .tolerance = "transcendental",
      .alias = "out=X"},
-    {.id = "gelu",
-     .match = "Mul(Mul(X,Add(Erf([Div|Mul](X,S)),O)),H)",
-     .where = "X: f32; value(O) == 1; value(H) == 0.5",
-     .tolerance = "transcendental",
-     .alias = "out=X"},
     {.id = "binary",
      .match = "[Add|Sub|Mul|Div|Max|Min](A,B)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "A,B,P: f32",
      .tolerance = "transcendental"},
     {.id = "binary_image",
      .match = "[Add|Sub|Mul|Div|Max|Min](A,B)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "A,B: f32[n,c,h,w] dynamic; P: f32",
      .layouts = kImagePairLayouts,
      .tolerance = "transcendental",
      .alias = "out=A"},
     {.id = "binary_volume",
      .match = "[Add|Sub|Mul|Div|Max|Min](A,B)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "A,B: f32[n,c,d,h,w] dynamic; P: f32",
      .layouts = kVolumePairLayouts,
      .tolerance = "transcendental",
      .alias = "out=A"},
     {.id = "scale_channels_image",
      .match = "[Add|Mul](A,B)",
-     .fuse = INLAY_ONEDNN_CHAIN,
+     .fuse = kChain,
      .where = "A: f32[n,c,h,w]; B: f32[_,c,1,1]; h*w > 1; P: f32",
      .layouts = kImagePairLayouts,
      .tolerance = "elementwise"},
@@ -213,10 +216,7 @@ inline constexpr sdk::Pattern kPatterns[] = {
               "f%16 == 0; g%16 == 0; i%16 == 0",
      .layouts = kConcatBlockLayouts,
      .tolerance = "exact"},
-    {.id = "transpose",
-     .match = "Transpose(X)",
-     .where = "X: f32|i32|u8|i8|bool",
-     .tolerance = "exact"},
+    {.id = "transpose", .ops = "Transpose", .where = "0: f32|i32|u8|i8|bool", .tolerance = "exact"},
     {.id = "slice", .match = "Slice(X)", .where = "X: f32|i32|u8|i8|bool", .tolerance = "exact"},
     {.id = "slice_image",
      .match = "Slice(X)",
@@ -234,10 +234,7 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .where = "X: f32[n,c,h,w]",
      .layouts = "X:acdb out:acdb|X:abcd out:acdb",
      .tolerance = "exact"},
-    {.id = "cast",
-     .match = "Cast(X)",
-     .where = "X: i32|u8|i8|bool; Cast.to == 1",
-     .tolerance = "exact"},
+    {.id = "cast", .ops = "Cast", .where = "0: i32|u8|i8|bool; Cast.to == 1", .tolerance = "exact"},
     {.id = "convert",
      .match = "inlay.Convert(X)",
      .where = "X: f32",
@@ -246,5 +243,3 @@ inline constexpr sdk::Pattern kPatterns[] = {
 };
 
 }  // namespace inlay::onednn
-
-#undef INLAY_ONEDNN_CHAIN

@@ -116,11 +116,15 @@ std::unique_ptr<sdk::Kernel> compile_pool(const sdk::RegionView& region) {
   KernelBuilder builder(region);
   const sdk::ValueView x = region.value(node.input(0)), y = region.output(0);
   const Window w = node.op().substr(0, 6) == "Global" ? whole_image(x) : read_window(node, x, y);
+  Chain chain = Chain::after(region, 0);
   const pooling_forward::primitive_desc descriptor(
       builder.engine(), dnnl::prop_kind::forward_inference, pool_algorithm(node), describe(x),
-      describe(y), w.strides, w.kernel, w.dilations, w.pads_begin, w.pads_end, make_attributes());
+      describe(y), w.strides, w.kernel, w.dilations, w.pads_begin, w.pads_end,
+      make_attributes(chain.post_ops(dims_of(y), y.layout())));
+  if (!chain.is_empty()) require_optimised(descriptor, "pooling with what follows");
   builder.bind(DNNL_ARG_SRC, x, describe(x));
   builder.bind(DNNL_ARG_DST, y, describe(y));
+  chain.bind(builder);
   return builder.build(pooling_forward(descriptor), descriptor.scratchpad_desc());
 }
 

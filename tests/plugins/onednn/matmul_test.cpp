@@ -7,7 +7,6 @@ namespace inlay {
 namespace {
 
 double relu(double v) { return std::max(v, 0.0); }
-double gelu(double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }
 
 // The last two of `dims` exchanged, in every matrix of the stack.
 std::vector<float> transposed(const std::vector<float>& values, std::int64_t rows,
@@ -107,26 +106,6 @@ TEST(OnednnMatmul, ReadsHeadsInPlaceOfTransposingThem) {
         expected.bounds.push_back(product_bound(k, magnitude));
       }
   expect_near(c.run(bench), expected);
-}
-
-TEST(OnednnMatmul, SpeltOutGeluFollowsInsideThePrimitive) {
-  PluginBench bench("onednn", 2);
-  const std::int64_t m = 6, k = 32, n = 48;
-  RegionCase c("matmul_gelu");
-  const int a = c.input("A", {m, k}), b = c.constant("B", {k, n}), bias = c.constant("C", {n});
-  const int root = c.constant("S", {}, std::vector<float>{std::sqrt(2.f)});
-  const int one = c.constant("O", {}, std::vector<float>{1}),
-            half = c.constant("H", {}, std::vector<float>{0.5f});
-  const int y = c.apply("MatMul", {a, b}, {m, n});
-  const int sum = c.apply("Add", {y, bias}, {m, n});
-  const int scaled = c.apply("Div", {sum, root}, {m, n});
-  const int erf = c.apply("Erf", {scaled}, {m, n});
-  const int raised = c.apply("Add", {erf, one}, {m, n});
-  const int product = c.apply("Mul", {sum, raised}, {m, n});
-  c.apply("Mul", {product, half}, {m, n});
-  const Expectation expected =
-      expected_product(1, m, n, k, c.values(a), c.values(b)).plus(c.values(bias));
-  expect_near(c.run(bench), expected.map(gelu, 1.2, 2e-6));
 }
 
 TEST(OnednnMatmul, DeclinesAMatrixForGemmsC) {

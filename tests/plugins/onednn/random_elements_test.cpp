@@ -100,13 +100,24 @@ TEST(OnednnRandomElements, PowersByAConstant) {
             {4, 9});
     EXPECT_EQ(agreement.check(c), "") << exponent;
   }
-  RegionCase square("unary_square");
-  const int x = square.input("X", {4, 9});
-  square.apply("Mul", {x, x}, {4, 9});
-  EXPECT_EQ(agreement.check(square), "");
   RegionCase varies("unary_power");
   varies.apply("Pow", {varies.input("X", {4}), varies.constant("E", {4})}, {4});
   EXPECT_EQ(agreement.check(varies), "declined: Pow: an exponent that is not one constant number");
+}
+
+TEST(OnednnRandomElements, AValueWithItself) {
+  Agreement agreement("onednn", 2);
+  for (const std::string op : {"Add", "Mul"}) {
+    RegionCase alone("unary_itself");
+    const int x = alone.input("X", {4, 9});
+    alone.apply(op, {x, x}, {4, 9});
+    EXPECT_EQ(agreement.check(alone), "") << op;
+    RegionCase behind("binary");
+    const int sum =
+        behind.apply("Sub", {behind.input("A", {4, 9}), behind.input("B", {9})}, {4, 9});
+    behind.apply(op, {sum, sum}, {4, 9});
+    EXPECT_EQ(agreement.check(behind), "") << op;
+  }
 }
 
 TEST(OnednnRandomElements, SlopesOfPReluBroadcast) {
@@ -122,6 +133,18 @@ TEST(OnednnRandomElements, SlopesOfPReluBroadcast) {
   RegionCase varies("prelu");
   varies.apply("PRelu", {varies.input("X", {3, 8}), varies.input("S", {8})}, {3, 8});
   EXPECT_EQ(agreement.check(varies), "");
+}
+
+TEST(OnednnRandomElements, ProductsAreWrittenTransposed) {
+  Agreement agreement("onednn", 2);
+  using Ints = std::vector<std::int64_t>;
+  const std::int64_t heads = 3, m = 7, k = 9, n = 5;
+  RegionCase c("matmul_result_transposed");
+  const int values = c.apply("Transpose", {c.input("B", {2, k, heads, n})}, {2, heads, k, n},
+                             {{"perm", Ints{0, 2, 1, 3}}});
+  const int product = c.apply("MatMul", {c.input("A", {2, heads, m, k}), values}, {2, heads, m, n});
+  c.apply("Transpose", {product}, {2, m, heads, n}, {{"perm", Ints{0, 2, 1, 3}}});
+  EXPECT_EQ(agreement.check(c), "");
 }
 
 TEST(OnednnRandomElements, ProductsOfStacksBroadcast) {

@@ -83,6 +83,23 @@ TEST(OnednnRandomWindow, GlobalPoolsOfEachChannel) {
       }
 }
 
+TEST(OnednnRandomWindow, SumsFollowPoolsInsideThePrimitive) {
+  Agreement agreement("onednn", 2);
+  const Shape x{2, 32, 5, 5};
+  const Attributes attributes{
+      {"kernel_shape", Ints{3, 3}},   {"strides", Ints{1, 1}},
+      {"dilations", Ints{1, 1}},      {"pads", Ints{1, 1, 1, 1}},
+      {"ceil_mode", std::int64_t{0}}, {"count_include_pad", std::int64_t{0}}};
+  for (std::int64_t choice = 1; choice < 3; ++choice) {
+    const std::string layout = layout_of(choice, 4);
+    RegionCase c("pool_image");
+    const int pool = c.apply("AveragePool", {c.input("X", x, layout)}, x, attributes);
+    const int sum = c.apply("Add", {pool, c.input("P", x, layout)}, x);
+    c.apply("Relu", {sum}, x, {}, layout);
+    EXPECT_EQ(agreement.check(c), "") << layout;
+  }
+}
+
 TEST(OnednnRandomWindow, ReducesAnyAxes) {
   Agreement agreement("onednn", 2);
   for (unsigned seed = 0; seed < 60; ++seed) {
