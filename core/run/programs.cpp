@@ -14,7 +14,8 @@ namespace {
 
 [[noreturn]] void refuse_stale(const PlanPlugin& plugin, const char* what,
                                const std::string& expected, const std::string& found) {
-  throw Error(Code::kStale, fmt::format("plugin '{}': the plan was made for {} '{}', found '{}'",
+  throw Error(Code::kStale, fmt::format("plugin '{}': the plan was made for {} '{}', found '{}': "
+                                        "place the model again",
                                         plugin.name, what, expected, found));
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -14,6 +15,7 @@
 #include "graphs/pattern/pattern.h"
 #include "search/candidates/candidates.h"
 #include "search/candidates/joint.h"
+#include "search/candidates/nearest_names.h"
 
 namespace inlay {
 namespace {
@@ -336,8 +338,11 @@ void check_pins(const Graph& graph, const std::vector<Manifest>& manifests,
                 const CandidateFilter& filter) {
   for (const auto& [node, plugin] : filter.pins) {
     if (!graph.find_node(node)) {
+      std::vector<std::pair<std::string, std::string>> nodes;
+      for (const Node& known : graph.nodes()) nodes.emplace_back(known.name, known.op);
       throw Error(Code::kNotFound,
-                  fmt::format("pin of '{}' to {}: the graph has no such node", node, plugin));
+                  fmt::format("pin of '{}' to {}: the graph has no such node; nearest: {}", node,
+                              plugin, fmt::join(nearest_names(node, nodes), ", ")));
     }
     const bool is_known = plugin == kViewPlugin ||
                           std::any_of(manifests.begin(), manifests.end(),

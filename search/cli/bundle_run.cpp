@@ -1,6 +1,7 @@
 // The program that `inlay bundle` puts beside a plan: DIR/run --seed 1, DIR/run -i in.npz -o
 // out.npz. It knows the plan, the plugins and core/session, and neither graphs nor search.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -34,8 +35,23 @@ fs::path own_folder(const char* argv0) {
   return code ? fs::absolute(argv0).parent_path() : program.parent_path();
 }
 
+std::map<std::string, Tensor> read_inputs(const Plan& plan, const std::string& file) {
+  std::map<std::string, Tensor> inputs = cli::read_npz(file);
+  std::vector<std::string> known;
+  for (const int input : plan.inputs) {
+    known.push_back(plan.values[static_cast<std::size_t>(input)].name);
+  }
+  for (const auto& [name, tensor] : inputs) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw Error(Code::kInvalidArgument,
+                fmt::format("{}: array '{}' is no input of the plan, whose inputs are '{}'", file,
+                            name, fmt::join(known, "', '")));
+  }
+  return inputs;
+}
+
 std::map<std::string, Tensor> make_inputs(const Plan& plan, const Flags& flags) {
-  if (!flags.input.empty()) return cli::read_npz(flags.input);
+  if (!flags.input.empty()) return read_inputs(plan, flags.input);
   const std::vector<Tensor> tensors = random_inputs(plan, flags.seed);
   std::map<std::string, Tensor> inputs;
   for (std::size_t i = 0; i < tensors.size(); ++i) {

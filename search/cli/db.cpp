@@ -22,8 +22,8 @@ std::filesystem::path database_path(const Common& common) {
 CostDatabase open_existing(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) {
     throw Error(Code::kNotFound,
-                fmt::format("{}: there is no such cost database; inlay place makes one, --db names "
-                            "another",
+                fmt::format("{}: there is no such cost database; inlay place makes "
+                            "the one that --db or INLAY_DB names",
                             path.string()));
   }
   return CostDatabase(path);
@@ -88,7 +88,9 @@ int import_database(const Common& common, const std::string& file) {
 }
 
 int merge_database(const Common& common, const std::string& file) {
-  const CostDatabase other = open_existing(file);
+  if (!std::filesystem::exists(file))
+    throw Error(Code::kNotFound, fmt::format("{}: there is no such file", file));
+  const CostDatabase other(file);
   CostDatabase database(database_path(common));
   return tell(common, database.path(), database.merge(other), "new or replaced");
 }

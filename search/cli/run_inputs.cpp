@@ -42,13 +42,19 @@ class Given {
         throw Error(Code::kInvalidArgument,
                     fmt::format("--input {}: expected one array, found {}", text, found.size()));
       }
-      return put(text.substr(0, equals), std::move(found.begin()->second), file);
+      const std::string name = text.substr(0, equals);
+      if (put(name, found.begin()->second, file)) return;
+      throw Error(Code::kInvalidArgument,
+                  fmt::format("--input {}: the plan has no input '{}'; its inputs are {}", text,
+                              name, expected_inputs(plan_)));
     }
     for (auto& [name, tensor] : found) {
       if (name.empty()) {
         put_next(std::move(tensor), file);
-      } else {
-        put(name, std::move(tensor), file);
+      } else if (!put(name, std::move(tensor), file)) {
+        throw Error(Code::kInvalidArgument,
+                    fmt::format("{}: array '{}' is no input of the plan, whose inputs are {}", file,
+                                name, expected_inputs(plan_)));
       }
     }
   }
@@ -69,18 +75,17 @@ class Given {
   }
 
  private:
-  void put(const std::string& name, Tensor tensor, const std::string& file) {
+  // False if the plan has no input of that name.
+  bool put(const std::string& name, Tensor tensor, const std::string& file) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       if (input_at(plan_, i).name != name) continue;
       if (tensors_[i]) {
         throw Error(Code::kInvalidArgument, fmt::format("--input: '{}' is given twice", name));
       }
-      return put_at(i, std::move(tensor), file);
+      put_at(i, std::move(tensor), file);
+      return true;
     }
-    throw Error(Code::kInvalidArgument,
-                fmt::format("{}: array '{}' is no input of the plan, whose inputs are {}; give "
-                            "NAME={} to name it yourself",
-                            file, name, expected_inputs(plan_), file));
+    return false;
   }
 
   void put_next(Tensor tensor, const std::string& file) {

@@ -151,11 +151,12 @@ std::string pricing_line(const Report& report) {
   const Report& pricing = report["pricing"];
   const auto column = [&](const char* key) { return pricing[key].get<int>(); };
   return fmt::format(
-      "{}: {} measured now, {} from the database, {} free, {} declined, {} failed, {} untried\n"
+      "{}: {} measured now, {} from the database, {}, {} declined, {} failed, {} untried\n"
       "{} made now; {:.1f} s in all\n",
       count_of(column("candidates"), "candidate"), column("measured"), column("from_database"),
-      column("free"), column("declined"), column("failed"), column("untried"),
-      count_of(column("measurements"), "measurement"), report["seconds"].get<double>());
+      count_of(column("free"), "free view"), column("declined"), column("failed"),
+      column("untried"), count_of(column("measurements"), "measurement"),
+      report["seconds"].get<double>());
 }
 
 }  // namespace

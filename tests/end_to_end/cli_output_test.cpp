@@ -60,7 +60,7 @@ TEST_F(CliOutput, ArrayOfAnotherNameIsRefusedAndAPositionIsTold) {
   const Outcome refused = inlay(run + " -i " + npz);
   expect_one_clear_error(refused, npz + ": array 'fc' is no input of the plan");
   expect_one_clear_error(refused, "'x' f32[1x16x12x12]");
-  expect_one_clear_error(inlay(run + " -i nosuch=" + npz), "array 'nosuch' is no input");
+  expect_one_clear_error(inlay(run + " -i nosuch=" + npz), "the plan has no input 'nosuch'");
 
   // NumPy's header of version 1, then zeros: an array without a name.
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 16, 12, 12), }";

@@ -211,7 +211,7 @@ TEST(FindCandidates, APinToAnUnknownNodeOrPluginIsAnError) {
                [&] {
                  find_candidates(g, {reference()}, {.exclude = {}, .pins = {{"zz", "reference"}}});
                }),
-      "pin of 'zz' to reference: the graph has no such node");
+      "pin of 'zz' to reference: the graph has no such node; nearest: conv0, relu0, flat");
   EXPECT_EQ(error_of(Code::kNotFound,
                      [&] {
                        find_candidates(g, {reference()}, {.exclude = {}, .pins = {{"relu0", "q"}}});

@@ -182,7 +182,7 @@ TEST(Summary, CountsInTheSingularAndThePlural) {
   expect_has(text, "m: 1 node, 1 thread\n");
   expect_has(text, "1 layout conversion (10.0 ns), 2 copies, 1 plugin switch,");
   expect_has(text,
-             "7 candidates: 1 measured now, 1 from the database, 1 free, 1 declined, 1 failed, "
+             "7 candidates: 1 measured now, 1 from the database, 1 free view, 1 declined, 1 failed, "
              "2 untried\n");
 }
 
