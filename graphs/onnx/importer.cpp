@@ -241,7 +241,8 @@ Values Importer::import_if(const onnx::NodeProto& node, const std::string& name,
     throw Error(
         Code::kUnsupported,
         fmt::format("If '{}': data-dependent control flow is not supported: its condition '{}' "
-                    "is not constant, or could not be computed at import",
+                    "is not constant, or could not be computed at import; where an input decides, "
+                    "--value INPUT=SCALAR makes it a constant",
                     name, node.input(0)));
   }
   const Ints values = to_ints(*condition);

@@ -9,6 +9,7 @@
 #include "search/cli/printable.h"
 #include "search/cli/session.h"
 #include "search/report/count.h"
+#include "search/report/table.h"
 
 namespace inlay::cli {
 namespace {
@@ -69,8 +70,9 @@ void print_changes(const Imported& imported) {
   }
   if (kinds.empty()) fmt::print("  changes: none\n");
   for (const auto& [kind, changes] : kinds) {
-    fmt::print("  change: {}, {}, {}{}\n", kind, count_of(changes.count, "time"),
+    fmt::print("  change: {}: {}{}{}\n", kind,
                count_of(static_cast<std::int64_t>(changes.nodes), "node"),
+               changes.count > 1 ? fmt::format(" in {} places", changes.count) : "",
                changes.changes_rounding ? "; changes rounding" : "");
   }
   if (!kinds.empty()) fmt::print("  --show-changes names the nodes\n");
@@ -86,10 +88,10 @@ void list_changes(const Imported& imported) {
 
 void print_summary(const Imported& imported, const ShowFlags& flags) {
   const Graph& graph = imported.graph;
-  fmt::print("{}: opset {}, {} in the file, {} after import; {:.2f} M parameters, {:.2f} GFLOPs\n",
+  fmt::print("{}: opset {}, {} in the file, {} after import; {:.2f} M parameters, {}\n",
              graph.name().empty() ? flags.model : graph.name(), imported.opset,
              count_of(imported.file_nodes, "node"), graph.node_count(),
-             static_cast<double>(count_parameters(graph)) / 1e6, count_flops(graph) / 1e9);
+             static_cast<double>(count_parameters(graph)) / 1e6, format_flops(count_flops(graph)));
   for (const ValueId id : graph.inputs()) {
     fmt::print("  input   {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
   }

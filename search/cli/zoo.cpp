@@ -50,9 +50,9 @@ int export_model(const Common& common, const ExportFlags& flags) {
   if (common.json) {
     fmt::print("{}\n", json_text(json));
   } else {
-    fmt::print("{}: {}, {:.2f} M parameters, {:.2f} GFLOPs\n", flags.output,
-               count_of(graph.node_count(), "node"),
-               static_cast<double>(count_parameters(graph)) / 1e6, count_flops(graph) / 1e9);
+    fmt::print(
+        "{}: {}, {:.2f} M parameters, {}\n", flags.output, count_of(graph.node_count(), "node"),
+        static_cast<double>(count_parameters(graph)) / 1e6, format_flops(count_flops(graph)));
   }
   return 0;
 }

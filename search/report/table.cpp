@@ -81,6 +81,12 @@ std::string format_ns(double ns) {
   return format_unit(ns, kUnits);
 }
 
+std::string format_flops(double flops) {
+  constexpr Unit kUnits[] = {{1e9, "GFLOPs"}, {1e6, "MFLOPs"}, {1e3, "kFLOPs"}};
+  if (flops < 1e3) return fmt::format("{:.0f} FLOPs", flops);
+  return format_unit(flops, kUnits);
+}
+
 std::string format_bytes(double bytes) {
   constexpr Unit kUnits[] = {{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
   if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);

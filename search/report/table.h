@@ -35,6 +35,8 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
 
 // "12.3 ms", "860 us", "1.20 s": three significant digits and a unit.
 std::string format_ns(double ns);
+// "8.18 GFLOPs", "43.1 MFLOPs": as format_ns.
+std::string format_flops(double flops);
 // "24.4 MB" (10^6 bytes), "310 kB", "12 B".
 std::string format_bytes(double bytes);
 

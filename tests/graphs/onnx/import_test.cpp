@@ -348,6 +348,7 @@ TEST(OnnxImportIf, ConditionOfTheDataIsRefusedByName) {
   const std::string error = import_error(if_model("no").bytes(), Code::kUnsupported);
   expect_in("If 'n_y'", error);
   expect_in("data-dependent control flow", error);
+  expect_in("--value", error);
 }
 
 TEST(OnnxImportIf, AGivenValueOfAnInputDecides) {

@@ -63,6 +63,12 @@ TEST(FormatNs, PrintsWhatItIsWithinHalfAUnitOfTheLastDigit) {
   }
 }
 
+TEST(FormatFlops, ChoosesTheUnit) {
+  EXPECT_EQ(format_flops(8.18e9), "8.18 GFLOPs");
+  EXPECT_EQ(format_flops(43.1e6), "43.1 MFLOPs");
+  EXPECT_EQ(format_flops(0), "0 FLOPs");
+}
+
 TEST(FormatBytes, ChoosesDecimalUnits) {
   EXPECT_EQ(format_bytes(12), "12 B");
   EXPECT_EQ(format_bytes(1500), "1.50 kB");
