@@ -254,8 +254,8 @@ std::string describe(const Comparison& c) {
     return fmt::format("{}: got {}, want {}, bound {:.3g}", d.index, d.got, d.want, d.bound);
   };
   if (c.is_equal()) {
-    return fmt::format("{} elements within bounds, worst at {:.3g} of its bound", c.count,
-                       c.worst_ratio);
+    return fmt::format("{} {} within bounds, worst at {:.3g} of its bound", c.count,
+                       c.count == 1 ? "element" : "elements", c.worst_ratio);
   }
   return fmt::format("{} of {} elements out of bounds, first at {}; worst at {}", c.failures,
                      c.count, element(c.first), element(c.worst));
