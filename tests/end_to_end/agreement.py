@@ -162,7 +162,10 @@ def find_model(flags, folder):
     limits = {**known.get("limits", {}), **limits}
     if flags.real:
         shapes = [f"{key}={'x'.join(map(str, dims)) or 'scalar'}" for key, dims in known["shapes"].items()]
-        return pathlib.Path(flags.models) / f"{name}.onnx", shapes + flags.shape, limits, known.get("pages", [])
+        model = pathlib.Path(flags.models) / f"{name}.onnx"
+        if not model.exists():
+            run([ROOT / "scripts" / "fetch-model", name, "-o", model])
+        return model, shapes + flags.shape, limits, known.get("pages", [])
     model = folder / f"{name}.onnx"
     sizes = [f for flag, value in (("--image-size", flags.image_size), ("--sequence-length", flags.sequence_length))
              if value for f in (flag, value)]
