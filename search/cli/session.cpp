@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <string_view>
 
@@ -77,7 +78,13 @@ Session::Session(const Common& common)
     : log(make_log(common)),
       pool(thread_count(common)),
       host_options(make_host_options(common, pool)),
-      host(*log, host_options) {}
+      host(*log, host_options) {
+  for (const std::string& name : common.exclude) {
+    const auto has_name = [&](const PluginRecord& record) { return record.manifest.name == name; };
+    if (std::any_of(host.plugins().begin(), host.plugins().end(), has_name)) continue;
+    log->warn("no plugin to exclude has that name", {{"plugin", name}});
+  }
+}
 
 Imported import_model(const std::filesystem::path& path, const ImportFlags& flags,
                       Session& session) {

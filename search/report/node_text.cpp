@@ -172,7 +172,7 @@ std::string candidate_table(const Report& node) {
     table.add({(*c)["chosen"].get<bool>() ? "*" : "",
                is_view ? "none" : (*c)["plugin"].get<std::string>(), (*c)["pattern"],
                join((*c)["input_layouts"], ",") + " → " + join((*c)["output_layouts"], ","),
-               format_ns((*c)["cost"]["ns"]), spread((*c)["cost"])});
+               time_text((*c)["cost"]["ns"]), spread((*c)["cost"])});
   }
   const std::string lines = table.text();
   std::size_t at = lines.find('\n') + 1;
@@ -275,7 +275,7 @@ std::string render_nodes(const Report& report) {
     std::string ns;
     std::string share;
     if (row.contains("share")) {
-      ns = format_ns(row["predicted_ns"]);
+      ns = time_text(row["predicted_ns"]);
       share = share_of(row["share"], 1);
     }
     table.add({row["name"], row["op"], plugin == kViewPlugin ? "none (a view)" : plugin, ns, share,

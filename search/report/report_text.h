@@ -8,6 +8,9 @@
 namespace inlay {
 
 std::string join(const Report& array, const char* separator);
+// "12.3 us"; "≈0" of what takes no longer alone than a step that does nothing, so that no time is
+// left to show once that is taken off.
+std::string time_text(double ns);
 std::string spread(const Report& cost);            // "±1.2%"
 std::string share_of(double ns, double total_ns);  // "12.3%"; empty of nothing
 

@@ -18,8 +18,20 @@ std::string join(const Report& array, const char* separator) {
   return fmt::format("{}", fmt::join(texts, separator));
 }
 
+namespace {
+
+constexpr double kLeastNs = 1;  // pricing sets what comes out below to this
+
+}  // namespace
+
+std::string time_text(double ns) {
+  if (ns == 0) return "0";
+  return ns > kLeastNs ? format_ns(ns) : "≈0";
+}
+
 std::string spread(const Report& cost) {
   const double ns = cost["ns"];
+  if (ns <= kLeastNs) return "";
   const double half = (cost["high_ns"].get<double>() - cost["low_ns"].get<double>()) / 2;
   return ns > 0 ? fmt::format("±{:.1f}%", 100 * half / ns) : "";
 }
@@ -118,7 +130,7 @@ std::string plugin_table(const Report& report, double total_ns) {
     const bool is_view = row["plugin"] == kViewPlugin;
     table.add({is_view ? "views (no work)" : row["plugin"].get<std::string>(),
                fmt::format("{}", row["nodes"].get<int>()),
-               fmt::format("{}", row["regions"].get<int>()), format_ns(ns),
+               fmt::format("{}", row["regions"].get<int>()), time_text(ns),
                share_of(ns, total_ns)});
   }
   const Report& b = report["boundaries"];

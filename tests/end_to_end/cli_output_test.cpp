@@ -243,6 +243,12 @@ TEST_F(CliOutput, ExamplePluginServesOnlyWhoAsksForIt) {
   expect_has(asked.out, "\"template\"");
 }
 
+TEST_F(CliOutput, ExcludingAPluginThatIsNotThereIsTold) {
+  const Outcome outcome = inlay("plugins --exclude onedmm");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_has(outcome.err, "plugin=onedmm");
+}
+
 TEST_F(CliOutput, PatternsFitATerminal) {
   const Outcome outcome = inlay("plugins --patterns");
   ASSERT_EQ(outcome.status, 0) << outcome.err;

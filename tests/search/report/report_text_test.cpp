@@ -85,6 +85,14 @@ TEST(ExplainNode, ShowsWhatEachCandidateCoversTheChosenSetFirst) {
   EXPECT_LT(text.find("800 ns"), text.find("900 ns")) << "the cheapest of a set first\n" << text;
 }
 
+TEST(ExplainNode, ClaimsNoTimeBelowWhatAStepCosts) {
+  Report report = fused_report();
+  report["nodes"][2]["candidates"][0]["cost"] = cost(1);
+  const std::string text = render_node(report, "last");
+  expect_has(text, "≈0\n");
+  EXPECT_EQ(text.find("1.00 ns"), std::string::npos) << text;
+}
+
 TEST(ExplainNode, TellsEqualRefusalsOnce) {
   expect_has(render_node(fused_report(), "conv"), "picky p (conv): declined: no (2 layouts)\n");
 }
@@ -181,9 +189,10 @@ TEST(Summary, CountsInTheSingularAndThePlural) {
   const std::string text = render_summary(raced_report(-0.02, 0.01));
   expect_has(text, "m: 1 node, 1 thread\n");
   expect_has(text, "1 layout conversion (10.0 ns), 2 copies, 1 plugin switch,");
-  expect_has(text,
-             "7 candidates: 1 measured now, 1 from the database, 1 free view, 1 declined, 1 failed, "
-             "2 untried\n");
+  expect_has(
+      text,
+      "7 candidates: 1 measured now, 1 from the database, 1 free view, 1 declined, 1 failed, "
+      "2 untried\n");
 }
 
 TEST(ParseReport, RefusesAReportOfAnotherVersion) {
