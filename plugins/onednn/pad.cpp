@@ -25,6 +25,12 @@ Padding read_padding(const sdk::NodeView& node, std::size_t rank) {
   return {Dims(pads.begin(), middle), Dims(middle, pads.end())};
 }
 
+bool has_border(const Padding& p) {
+  const auto is_positive = [](std::int64_t pad) { return pad > 0; };
+  return std::any_of(p.before.begin(), p.before.end(), is_positive) ||
+         std::any_of(p.after.begin(), p.after.end(), is_positive);
+}
+
 void copy_inside(KernelBuilder& builder, const sdk::ValueView& x, const sdk::ValueView& y,
                  const Padding& p) {
   Dims dims = dims_of(x), from(dims.size(), 0), to(dims.size(), 0);
@@ -106,7 +112,7 @@ std::unique_ptr<sdk::Kernel> compile_pad(const sdk::RegionView& region) {
   const Padding padding = read_padding(node, static_cast<std::size_t>(x.rank()));
   const std::string_view mode = node.get_string("mode", "constant");
   if (mode == "wrap") throw sdk::Decline("Pad: wrapped around");
-  if (mode == "constant") builder.fill_first(node.get_float("value", 0));
+  if (mode == "constant" && has_border(padding)) builder.fill_first(node.get_float("value", 0));
   copy_inside(builder, x, y, padding);
   if (mode != "constant") add_borders(builder, x, y, padding, mode == "reflect");
   return builder.build();

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <string>
 
 #include "core/base/error.h"
 #include "core/host/evaluate.h"
@@ -97,6 +99,15 @@ TEST_F(Template, ScaledAddDeclinesAConstantOperand) {
   std::string declined;
   EXPECT_EQ(device_->compile(region, {}, &declined), nullptr);
   EXPECT_EQ(declined, "scaled_add: X and B must not be constants");
+}
+
+TEST(TemplateSource, FitsOnOneScreenfulOfSixtyLines) {
+  std::ifstream source(INLAY_SOURCE_DIR "/plugins/template/template.cpp");
+  ASSERT_TRUE(source);
+  int lines = 0;
+  for (std::string line; std::getline(source, line);) ++lines;
+  EXPECT_GT(lines, 0);
+  EXPECT_LE(lines, 60);
 }
 
 }  // namespace
