@@ -32,7 +32,7 @@ inlay_install(inlay_libimf lib "\$ORIGIN")
 inlay_install(inlay_libintlc lib "\$ORIGIN")
 get_target_property(plugins inlay_plugins MANUALLY_ADDED_DEPENDENCIES)
 foreach(plugin ${plugins})
-  inlay_install(${plugin} lib/inlay/plugins "\$ORIGIN/../..")
+  inlay_install(${plugin} lib/inlay/plugins "\$ORIGIN/../..:\$ORIGIN/../lib")
 endforeach()
 # Linked for its place in a bundle, and never run from here.
 if(TARGET inlay-run)

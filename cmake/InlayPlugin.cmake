@@ -12,6 +12,8 @@ function(inlay_add_plugin target name directory)
     -Wl,--version-script=${map} -Wl,-z,defs -Wl,--build-id=sha1 -Wl,--disable-new-dtags)
   set_target_properties(${target} PROPERTIES
     PREFIX "" OUTPUT_NAME ${name}
+    # Where a bundle has the libraries of its plugins.
+    BUILD_RPATH "\$ORIGIN/../lib" INSTALL_RPATH "\$ORIGIN/../lib"
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${directory}
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     LINK_DEPENDS ${map})

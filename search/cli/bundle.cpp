@@ -114,15 +114,21 @@ constexpr auto kFile =
 constexpr auto kProgram =
     kFile | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
 
-std::uint64_t copy_object(const fs::path& from, const fs::path& to, fs::perms perms) {
+enum class Role { kProgram, kPlugin, kLibrary };
+
+// A plugin looks for its libraries in the bundle's lib, whatever program loads it; a library's own
+// are looked for where the plugin's are.
+std::uint64_t copy_object(const fs::path& from, const fs::path& to, Role role) {
   const MappedFile file = map_file(from);
-  if (perms != kProgram && read_dynamic_section(file.bytes(), from.string()).has_run_path) {
-    const std::vector<std::byte> bytes = without_run_path(file.bytes(), from.string());
-    write_file(to, {std::span<const std::byte>(bytes)});
-  } else {
+  if (role == Role::kProgram) {
     write_file(to, {file.bytes()});
+  } else {
+    const std::vector<std::byte> bytes =
+        role == Role::kPlugin ? with_run_path(file.bytes(), from.string(), "$ORIGIN/../lib")
+                              : without_run_path(file.bytes(), from.string());
+    write_file(to, {std::span<const std::byte>(bytes)});
   }
-  fs::permissions(to, perms);
+  fs::permissions(to, role == Role::kProgram ? kProgram : kFile);
   return file.size_bytes;
 }
 
@@ -162,18 +168,18 @@ Bundle fill(const fs::path& folder, const BundleRequest& request, const PlanFile
   fs::create_directory(folder / "lib");
   for (const fs::path& plugin : plugins) {
     bundle.plugins.push_back(plugin.filename().string());
-    bundle.size_bytes += copy_object(plugin, folder / "plugins" / plugin.filename(), kFile);
+    bundle.size_bytes += copy_object(plugin, folder / "plugins" / plugin.filename(), Role::kPlugin);
   }
   for (const auto& [name, path] : needed_by(objects)) {
     bundle.libraries.push_back(name);
-    bundle.size_bytes += copy_object(path, folder / "lib" / name, kFile);
+    bundle.size_bytes += copy_object(path, folder / "lib" / name, Role::kLibrary);
   }
   for (const auto& [from, name] :
        {std::pair{files.plan, "model.plan"}, std::pair{files.weights, "model.weights"}}) {
     fs::copy_file(from, folder / name);
     bundle.size_bytes += fs::file_size(from);
   }
-  bundle.size_bytes += copy_object(request.runner, folder / "run", kProgram);
+  bundle.size_bytes += copy_object(request.runner, folder / "run", Role::kProgram);
   return bundle;
 }
 

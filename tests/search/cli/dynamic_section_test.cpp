@@ -69,7 +69,7 @@ TEST(DynamicSection, NamesWhatTheLoaderWillLookFor) {
   const DynamicSection section = read_dynamic_section(Elf().bytes(), "acme.so");
   EXPECT_EQ(section.needed, kNeeded);
   EXPECT_EQ(section.soname, "libacme.so.1");
-  EXPECT_TRUE(section.has_run_path);
+  EXPECT_EQ(section.run_paths, std::vector<std::string>{"$ORIGIN"});
 }
 
 TEST(DynamicSection, LosesItsRunPathAndNothingElse) {
@@ -78,12 +78,30 @@ TEST(DynamicSection, LosesItsRunPathAndNothingElse) {
   const DynamicSection section = read_dynamic_section(after, "acme.so");
   EXPECT_EQ(section.needed, kNeeded);
   EXPECT_EQ(section.soname, "libacme.so.1");
-  EXPECT_FALSE(section.has_run_path);
+  EXPECT_TRUE(section.run_paths.empty());
   ASSERT_EQ(after.size(), before.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
     const bool is_inside = i >= offsetof(Elf, entries) && i < offsetof(Elf, names);
     EXPECT_TRUE(is_inside || before[i] == after[i]) << i;
   }
+}
+
+TEST(DynamicSection, OfARealLibraryGetsAnotherRunPathThatHoldsForItsLibrariesToo) {
+  const MappedFile file = map_file(INLAY_PLUGIN_DIR "/reference.so");
+  const DynamicSection before = read_dynamic_section(file.bytes(), "reference.so");
+  ASSERT_EQ(before.run_paths.size(), 1U);
+  ASSERT_GE(before.run_paths[0].size(), 10U);
+  const Bytes changed = with_run_path(file.bytes(), "reference.so", "$ORIGIN/..");
+  const DynamicSection after = read_dynamic_section(changed, "reference.so");
+  EXPECT_EQ(after.run_paths, std::vector<std::string>{"$ORIGIN/.."});
+  EXPECT_EQ(after.needed, before.needed);
+  EXPECT_EQ(changed.size(), file.bytes().size());
+}
+
+TEST(DynamicSection, WithoutRoomForARunPathHasNone) {
+  const MappedFile file = map_file(INLAY_PLUGIN_DIR "/reference.so");
+  const Bytes changed = with_run_path(file.bytes(), "reference.so", std::string(5000, 'x'));
+  EXPECT_EQ(changed, without_run_path(file.bytes(), "reference.so"));
 }
 
 TEST(DynamicSection, ReadsARealLibrary) {
@@ -152,6 +170,7 @@ TEST(DynamicSection, RandomDamageIsReadOrRefused) {
     refused += fault(damaged) != "none";
     try {
       EXPECT_EQ(without_run_path(damaged, "acme.so").size(), damaged.size());
+      EXPECT_EQ(with_run_path(damaged, "acme.so", "$LIB").size(), damaged.size());
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::kCorrupt);
     }
