@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -20,8 +22,8 @@ class Descriptor {
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
   int get() const { return fd_; }
 
  private:
@@ -40,6 +42,35 @@ void write_all(const Descriptor& file, std::span<const std::byte> bytes,
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail(path, "cannot write", errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+bool is_same_file(const Descriptor& file, const std::string& name) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(file.get(), &open) == 0 && ::lstat(name.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+// Opens the file that a write to `path` fills before it takes that name. One name for all writers,
+// so that what a killed one left is filled again by the next, and locked, so that they take turns.
+// A writer that waited finds the name gone to another file, or to none, and tries again.
+Descriptor open_partial(const std::filesystem::path& path, const std::string& partial) {
+  for (;;) {
+    Descriptor file(
+        ::open(partial.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+    if (file.get() < 0) fail(path, "cannot write", errno);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) fail(path, "cannot stat", errno);
+    if (!S_ISREG(status.st_mode)) {
+      throw Error(Code::kIo, fmt::format("{}: expected a regular file or none", partial));
+    }
+    while (::flock(file.get(), LOCK_EX) != 0) {
+      if (errno == EINTR) continue;
+      if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) return file;
+      fail(partial, "cannot lock", errno);
+    }
+    if (is_same_file(file, partial)) return file;
   }
 }
 
@@ -71,18 +102,18 @@ std::string read_text(const std::filesystem::path& path) {
 
 void write_file(const std::filesystem::path& path,
                 const std::vector<std::span<const std::byte>>& parts) {
-  std::string pattern = path.string() + ".XXXXXX";
-  const Descriptor file(::mkostemp(pattern.data(), O_CLOEXEC));
-  if (file.get() < 0) fail(path, "cannot write", errno);
+  const std::string partial = path.string() + ".partial";
+  const Descriptor file = open_partial(path, partial);
   try {
+    if (::ftruncate(file.get(), 0) != 0) fail(path, "cannot write", errno);
     for (const std::span<const std::byte> part : parts) write_all(file, part, path);
     constexpr mode_t kMode = 0644;
     if (::fchmod(file.get(), kMode) != 0 || ::fsync(file.get()) != 0) {
       fail(path, "cannot write", errno);
     }
-    if (::rename(pattern.c_str(), path.c_str()) != 0) fail(path, "cannot write", errno);
+    if (::rename(partial.c_str(), path.c_str()) != 0) fail(path, "cannot write", errno);
   } catch (...) {
-    ::unlink(pattern.c_str());
+    ::unlink(partial.c_str());
     throw;
   }
 }

@@ -25,7 +25,9 @@ MappedFile map_file(const std::filesystem::path& path);
 std::string read_text(const std::filesystem::path& path);
 
 // Writes the parts one after the other to a temporary file beside `path`, flushes it, and renames
-// it over `path`.
+// it over `path`: whoever reads, and whatever is killed, there is the old file or the new one. The
+// temporary's name is `path`.partial; what a killed writer left of it is overwritten by the next,
+// and writers of one path, of other processes too, take turns.
 // throws  Error{kIo} with the system's reason (no space, no permission); then `path` is as it was
 //         before
 void write_file(const std::filesystem::path& path,

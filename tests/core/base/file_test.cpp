@@ -8,6 +8,8 @@
 
 #include <csignal>
 #include <cstring>
+#include <fstream>
+#include <thread>
 
 #include "core/base/error.h"
 
@@ -83,6 +85,60 @@ TEST_F(File, RenameThatFailsLeavesNothingBehind) {
   EXPECT_EQ(code_of([&] { write_file(folder_ / "f", "text"); }), Code::kIo);
   EXPECT_EQ(file_count(), 1u);
   EXPECT_EQ(read_text(folder_ / "f" / "inside"), "x");
+}
+
+TEST_F(File, WhatAKilledWriterLeftIsOverwrittenByTheNext) {
+  std::ofstream(folder_ / "f.partial") << std::string(100000, 'x');
+  write_file(folder_ / "f", "text");
+  EXPECT_EQ(read_text(folder_ / "f"), "text");
+  EXPECT_EQ(file_count(), 1u);
+}
+
+// Links and pipes of that name are somebody's trap or mistake.
+TEST_F(File, TheTemporaryIsARegularFileOrNone) {
+  write_file(folder_ / "precious", "gold");
+  fs::create_symlink(folder_ / "precious", folder_ / "f.partial");
+  EXPECT_EQ(code_of([&] { write_file(folder_ / "f", "text"); }), Code::kIo);
+  EXPECT_EQ(read_text(folder_ / "precious"), "gold");
+  fs::remove(folder_ / "f.partial");
+  ASSERT_EQ(::mkfifo((folder_ / "f.partial").c_str(), 0600), 0);
+  EXPECT_EQ(code_of([&] { write_file(folder_ / "f", "text"); }), Code::kIo);
+}
+
+TEST_F(File, WritersOfOnePathTakeTurns) {
+  const auto is_whole = [](const std::string& text) {
+    return text.size() == 10000 && text.find_first_not_of(text[0]) == std::string::npos;
+  };
+  std::vector<std::thread> writers;
+  for (const char letter : {'a', 'b', 'c', 'd'}) {
+    writers.emplace_back([this, letter, &is_whole] {
+      for (int i = 0; i < 20; ++i) {
+        write_file(folder_ / "f", std::string(10000, letter));
+        EXPECT_TRUE(is_whole(read_text(folder_ / "f")));
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(file_count(), 1u);
+}
+
+// In children that are killed at any moment, as far as time brings them.
+TEST_F(File, AKilledWriterLeavesTheOldFileOrTheNew) {
+  write_file(folder_ / "f", std::string(1 << 20, 'a'));
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (;;) write_file(folder_ / "f", std::string(1 << 20, static_cast<char>('a' + i)));
+    }
+    ::usleep(static_cast<useconds_t>(500 * i));
+    ::kill(child, SIGKILL);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    const std::string text = read_text(folder_ / "f");
+    EXPECT_EQ(text.size(), std::size_t{1} << 20);
+    EXPECT_EQ(text.find_first_not_of(text[0]), std::string::npos);
+    EXPECT_LE(file_count(), 2u);
+  }
 }
 
 // In a child whose files may not grow past a limit, as on a full disk.
