@@ -104,6 +104,10 @@ std::string plugin_name(const Json& json, const Place& place) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
   };
+  constexpr std::size_t kLongest = 64;  // it heads a column of every report
+  if (name.size() > kLongest) {
+    place.fail(fmt::format("up to {} characters", kLongest), fmt::to_string(name.size()));
+  }
   if (!std::all_of(name.begin(), name.end(), is_plain)) {
     place.fail("letters, digits, '_', '-' and '.'", Json(name).dump());
   }

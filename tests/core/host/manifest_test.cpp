@@ -125,6 +125,7 @@ TEST(Manifest, ErrorsNameKeyExpectedAndFound) {
   expect_error(manifest_json({.abi = "[1,99999999999]"}), {"abi[1]", "99999999999"});
   expect_error(manifest_json({.name = ""}), {"name", "an empty one"});
   expect_error(manifest_json({.name = "a b"}), {"name", "letters", "a b"});
+  expect_error(manifest_json({.name = std::string(65, 'a')}), {"name", "up to 64", "65"});
   expect_error(manifest_json({.sanitizer = "memory"}), {"sanitizer", "address", "'memory'"});
   expect_error(manifest_json({.cpu = "\"avx2\""}), {"cpu", "array of strings", "string"});
   expect_error(manifest_json({.patterns = "{}"}), {"patterns", "an array", "object"});
