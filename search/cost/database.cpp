@@ -1,5 +1,8 @@
 #include "search/cost/database.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -231,6 +234,7 @@ struct CostDatabase::State {
   }
 
   void open();
+  void refuse_closed_folder() const;
   void prepare_schema();
   void refuse_foreign_tables();
   void execute(const char* sql);
@@ -251,6 +255,14 @@ std::int64_t CostDatabase::State::number(const char* sql) {
   return statement.step() ? statement.integer(0) : 0;
 }
 
+// SQLite tries reading after writing failed, and then says only that there is nothing to read.
+void CostDatabase::State::refuse_closed_folder() const {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (std::filesystem::exists(path) || ::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  throw Error(Code::kIo, fmt::format("folder '{}' of the cost database: {}", folder.string(),
+                                     std::strerror(errno)));
+}
+
 void CostDatabase::State::open() {
   if (path.has_parent_path()) {
     std::error_code failure;
@@ -262,7 +274,10 @@ void CostDatabase::State::open() {
   }
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   const int result = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
-  if (result != SQLITE_OK) fail(path, connection, result);
+  if (result != SQLITE_OK) {
+    refuse_closed_folder();
+    fail(path, connection, result);
+  }
   sqlite3_extended_result_codes(connection, 1);
   sqlite3_busy_timeout(connection, static_cast<int>(busy_timeout.count()));
   if (sqlite3_db_readonly(connection, "main") == 1) {

@@ -293,6 +293,16 @@ TEST_F(CostDatabaseTest, SaysWhenTheFileIsReadOnly) {
   }));
 }
 
+TEST_F(CostDatabaseTest, SaysWhenTheFolderCannotBeWrittenTo) {
+  fs::permissions(folder_, fs::perms(0555));
+  EXPECT_TRUE(succeeds_in_child([&] {
+    if (geteuid() == 0 && seteuid(65534) != 0) return false;  // root may write to anything
+    const std::string error = error_of([&] { CostDatabase database(path_); });
+    return error.rfind("io: folder '", 0) == 0 && error.ends_with("Permission denied");
+  }));
+  fs::permissions(folder_, fs::perms(0755));
+}
+
 TEST_F(CostDatabaseTest, SaysWhenTheFolderCannotBeMade) {
   write_file(folder_ / "file", "not a folder");
   const std::string error =
