@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "search/verify/memory_need.h"
 #include "search/verify/outcome.h"
 #include "search/verify/patience.h"
 
@@ -45,8 +46,8 @@ std::optional<Measurement> Meter::find(const MeasurementKey& key) {
 Measurement Meter::measure(const MeasurementKey& key, const Lowered& plan,
                            const MeasureRequest& request) {
   check_cancelled();
-  const WorkerResult<Stats> answer = context_.worker.measure(
-      plan.plan, plan.weights, request, patience_for(plan.plan, request, context_.start_patience));
+  ++stats_.measured;
+  const WorkerResult<Stats> answer = ask(plan, request);
   Measurement m;
   m.status = status_of(answer);
   if (const Stats* stats = std::get_if<Stats>(&answer)) {
@@ -56,9 +57,18 @@ Measurement Meter::measure(const MeasurementKey& key, const Lowered& plan,
   }
   const bool is_own_failure = key.plugin.empty() && m.status != MeasurementStatus::kOk;
   if (!is_transient(answer) && !is_own_failure) context_.database.put(key, m);
-  ++stats_.measured;
   count(m.status);
   return m;
+}
+
+WorkerResult<Stats> Meter::ask(const Lowered& plan, const MeasureRequest& request) {
+  try {
+    require_memory(bytes_to_run(plan.plan), "running it");
+  } catch (const Error& error) {
+    return Failed{error.what(), /*is_transient=*/true};
+  }
+  return context_.worker.measure(plan.plan, plan.weights, request,
+                                 patience_for(plan.plan, request, context_.start_patience));
 }
 
 const std::string& Meter::why_unopened(const std::string& plugin) {

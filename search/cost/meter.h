@@ -58,6 +58,8 @@ class Meter {
   double seconds() const;
 
  private:
+  WorkerResult<Stats> ask(const Lowered& plan, const MeasureRequest& request);
+
   const PriceContext& context_;
   std::chrono::steady_clock::time_point start_;
   PriceStats stats_;

@@ -13,6 +13,7 @@
 #include "core/run/random_inputs.h"
 #include "search/lower/region_plan.h"
 #include "search/verify/majorant.h"
+#include "search/verify/memory_need.h"
 #include "search/verify/verify.h"
 
 namespace inlay {
@@ -166,6 +167,9 @@ Tolerance tolerance_for(const Region& region, const std::string& text) {
 
 Expected expect(const Region& region, const std::string& tolerance, PluginHost& host,
                 std::uint64_t seed) {
+  constexpr double kTrials = 3;
+  require_memory(kTrials * (bytes_of(region, region.inputs) + bytes_of(region, region.outputs)),
+                 "checking it");
   Expected expected;
   expected.tolerance = tolerance_for(region, tolerance);
   const std::vector<Tensor> first = trial_inputs(region, seed);

@@ -76,6 +76,7 @@ const Expected& ExpectedCache::get(const Region& region, const std::string& tole
       .add(static_cast<std::int64_t>(seed));
   const Hash key = hasher.finish();
   if (!expected_ || key != key_) {
+    expected_.reset();  // before the next takes as much
     expected_ = std::make_unique<Expected>(expect(plain, tolerance, host, seed));
     key_ = key;
   }

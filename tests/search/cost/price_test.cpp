@@ -298,6 +298,30 @@ TEST_F(PriceTest, SurvivesACrashAndDoesNotTryAgain) {
   EXPECT_EQ(worker_->starts(), 2);  // the first, and the one after the crash
 }
 
+// Said by numbers, before the system ends a process for it.
+TEST_F(PriceTest, RefusesWhatTheMemoryCannotHold) {
+  GraphBuilder b("vast");
+  b.output(b.node("r", "Relu", {b.input("x", f32({1 << 20, 1 << 20, 64}))}));
+  const Graph graph = b.build();
+  use({"good"});
+  try {
+    price(graph, find_candidates(graph, *host_), context());
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kUnsupported);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("running it takes at least 562950.0 GB of memory"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("cannot be checked: checking it takes at least"), std::string::npos)
+        << text;
+  }
+  int kept = 0;
+  database_->for_each([&kept](const MeasurementKey& key, const Measurement&) {
+    kept += key.kind == MeasurementKind::kMeasure;
+  });
+  EXPECT_EQ(kept, 0);
+}
+
 TEST_F(PriceTest, StopsWhenCancelledAndKeepsWhatItHad) {
   use({"good"});
   const Candidates candidates = find_candidates(graph_, *host_);
