@@ -1,5 +1,6 @@
 #include "search/cost/database.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -258,7 +259,9 @@ std::int64_t CostDatabase::State::number(const char* sql) {
 // SQLite tries reading after writing failed, and then says only that there is nothing to read.
 void CostDatabase::State::refuse_closed_folder() const {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (std::filesystem::exists(path) || ::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  std::error_code code;
+  if (std::filesystem::exists(path, code)) return;
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return;
   throw Error(Code::kIo, fmt::format("folder '{}' of the cost database: {}", folder.string(),
                                      std::strerror(errno)));
 }
