@@ -24,6 +24,8 @@ std::unique_ptr<sdk::Kernel> compile_unary(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_binary(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_clip(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_concat(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_depth(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_repeat(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_split(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_slice(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_gather(const sdk::RegionView& region);

@@ -1,5 +1,6 @@
-// Operators that only move elements: Concat, Split, Slice, Gather of one index, Transpose, Cast of
-// small types, and the conversion of layouts. All but Concat are reorders.
+// Operators that only move elements: Concat, Split, Slice, Gather of one index, Transpose, Tile,
+// Expand, DepthToSpace, SpaceToDepth, Cast of small types, and the conversion of layouts. All but
+// Concat are reorders.
 
 #include <algorithm>
 
@@ -39,17 +40,71 @@ std::unique_ptr<sdk::Kernel> compile_convert(const sdk::RegionView& region) {
   return builder.build();
 }
 
-std::unique_ptr<sdk::Kernel> compile_transpose(const sdk::RegionView& region) {
+// x, row-major and seen with the extents `dims`, in the order `perm` of them.
+static std::unique_ptr<sdk::Kernel> build_permuted(const sdk::RegionView& region,
+                                                   const sdk::ValueView& x, const Dims& dims,
+                                                   std::span<const std::int64_t> perm) {
   KernelBuilder builder(region);
-  const sdk::NodeView node = region.node(0);
-  const sdk::ValueView x = region.value(node.input(0)), y = region.output(0);
-  const Dims strides = row_major_strides(dims_of(x));
-  Dims seen;
-  for (const std::int64_t axis : node.get_ints("perm")) {
+  const Dims strides = row_major_strides(dims);
+  Dims target, seen;
+  for (const std::int64_t axis : perm) {
+    target.push_back(dims[static_cast<std::size_t>(axis)]);
     seen.push_back(strides[static_cast<std::size_t>(axis)]);
   }
-  const Desc source(dims_of(y), data_type_of(x.dtype()), seen);
-  add_reorder(builder, x, {source}, y, {describe(y)});
+  const DataType type = data_type_of(x.dtype());
+  add_reorder(builder, x, {Desc(target, type, seen)}, region.output(0),
+              {describe_dense(target, type)});
+  return builder.build();
+}
+
+std::unique_ptr<sdk::Kernel> compile_transpose(const sdk::RegionView& region) {
+  const sdk::NodeView node = region.node(0);
+  const sdk::ValueView x = region.value(node.input(0));
+  return build_permuted(region, x, dims_of(x), node.get_ints("perm"));
+}
+
+// DepthToSpace and SpaceToDepth.
+std::unique_ptr<sdk::Kernel> compile_depth(const sdk::RegionView& region) {
+  const sdk::NodeView node = region.node(0);
+  const sdk::ValueView x = region.value(node.input(0));
+  const std::int64_t b = node.get_int("blocksize", 1);
+  const std::int64_t n = x.dim(0), c = x.dim(1), h = x.dim(2), w = x.dim(3);
+  if (node.op() == "SpaceToDepth") {
+    constexpr std::int64_t kOrder[] = {0, 3, 5, 1, 2, 4};
+    return build_permuted(region, x, {n, c, h / b, b, w / b, b}, kOrder);
+  }
+  if (node.get_string("mode", "DCR") == "CRD") {
+    constexpr std::int64_t kOrder[] = {0, 1, 4, 2, 5, 3};
+    return build_permuted(region, x, {n, c / (b * b), b, b, h, w}, kOrder);
+  }
+  constexpr std::int64_t kOrder[] = {0, 3, 4, 1, 5, 2};
+  return build_permuted(region, x, {n, b, b, c / (b * b), h, w}, kOrder);
+}
+
+// Tile and Expand: each repetition is a reorder of its own.
+std::unique_ptr<sdk::Kernel> compile_repeat(const sdk::RegionView& region) {
+  constexpr std::int64_t kMostCopies = 16;  // more take longer to start than to run
+  KernelBuilder builder(region);
+  const sdk::ValueView x = region.value(region.node(0).input(0)), y = region.output(0);
+  const Dims whole = dims_of(y), dims = align_rank(dims_of(x), whole.size());
+  const std::int64_t copies = y.count() / x.count();
+  if (dims.size() != whole.size() || copies > kMostCopies) {
+    throw sdk::Decline(std::string(region.node(0).op()) + ": " + std::to_string(copies) +
+                       " copies, each a reorder of its own");
+  }
+  const DataType type = data_type_of(x.dtype());
+  const Dims steps(whole.size(), 1);
+  for (std::int64_t copy = 0; copy < copies; ++copy) {
+    Dims starts(whole.size(), 0);
+    std::int64_t rest = copy;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      const std::int64_t times = whole[i] / dims[i];
+      starts[i] = rest % times * dims[i];
+      rest /= times;
+    }
+    add_reorder(builder, x, {describe_dense(dims, type)}, y,
+                part_of(describe_dense(whole, type), dims, starts, steps));
+  }
   return builder.build();
 }
 

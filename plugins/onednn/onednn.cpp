@@ -17,7 +17,7 @@ namespace {
 using Compile = std::unique_ptr<sdk::Kernel> (*)(const sdk::RegionView&);
 
 // By the beginning of the pattern's id; the first that fits counts.
-constexpr std::array<std::pair<std::string_view, Compile>, 27> kFamilies{{
+constexpr std::array<std::pair<std::string_view, Compile>, 29> kFamilies{{
     {"convert", compile_convert},
     {"conv", compile_convolution},
     {"concat", compile_concat},
@@ -37,6 +37,8 @@ constexpr std::array<std::pair<std::string_view, Compile>, 27> kFamilies{{
     {"binary", compile_binary},
     {"scale_channels", compile_binary},
     {"transpose", compile_transpose},
+    {"depth", compile_depth},
+    {"repeat", compile_repeat},
     {"split", compile_split},
     {"slice", compile_slice},
     {"gather", compile_gather},

@@ -2,15 +2,9 @@
 #pragma once
 
 #include "core/sdk/pattern.h"
-#include "plugins/onednn/layout_lists.h"
+#include "plugins/onednn/pattern_parts.h"
 
 namespace inlay::onednn {
-
-// What follows inside a primitive. P: a tensor of the output's size, a vector, or one number.
-inline constexpr const char* kChain =
-    "6: [Relu|LeakyRelu|Clip|Sigmoid|Tanh|HardSwish|HardSigmoid|Elu|Gelu|Swish|Mish](.); "
-    "Mul(.,[Sigmoid|HardSigmoid](.)); [Add|Sub|Mul|Div|Max|Min|Pow](.,P); [Sub|Div](P,.); "
-    "[Add|Mul](.,.); PRelu(.,P)";
 
 inline constexpr sdk::Pattern kPatterns[] = {
     // Convolution
@@ -77,7 +71,9 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .match = "[MaxPool|AveragePool|GlobalAveragePool|GlobalMaxPool](X)",
      .where = "X: f32[n,c,d,h,w]",
      .layouts = kVolumeLayouts},
-    {.id = "reduce", .match = "[ReduceMean|ReduceSum|ReduceMax|ReduceMin](X)", .where = "X: f32"},
+    {.id = "reduce",
+     .ops = "ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare",
+     .where = "0: f32"},
     {.id = "resize", .match = "Resize(X)", .where = "X: f32"},
     {.id = "resize_image",
      .match = "Resize(X)",
@@ -222,6 +218,11 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .match = "Slice(X)",
      .where = "X: f32[n,c,h,w]",
      .layouts = "X:acdb out:acdb|X:abcd out:acdb|X:acdb out:abcd",
+     .tolerance = "exact"},
+    {.id = "repeat", .ops = "Tile Expand", .where = "0: f32|i32|u8|i8|bool", .tolerance = "exact"},
+    {.id = "depth",
+     .ops = "DepthToSpace SpaceToDepth",
+     .where = "0: f32|i32|u8|i8|bool",
      .tolerance = "exact"},
     {.id = "split", .ops = "Split", .where = "0: f32|i32|u8|i8|bool", .tolerance = "exact"},
     {.id = "gather",

@@ -71,11 +71,27 @@ algorithm pool_algorithm(const sdk::NodeView& node) {
                                                    : algorithm::pooling_avg_exclude_padding;
 }
 
-algorithm reduction_algorithm(std::string_view op) {
-  if (op == "ReduceMean") return algorithm::reduction_mean;
-  if (op == "ReduceSum") return algorithm::reduction_sum;
-  if (op == "ReduceMax") return algorithm::reduction_max;
-  if (op == "ReduceMin") return algorithm::reduction_min;
+struct Reduction {
+  std::string_view op;
+  dnnl::algorithm algorithm;
+  float power;  // of the norms
+};
+
+constexpr Reduction kReductions[] = {
+    {"ReduceMean", algorithm::reduction_mean, 0},
+    {"ReduceSum", algorithm::reduction_sum, 0},
+    {"ReduceMax", algorithm::reduction_max, 0},
+    {"ReduceMin", algorithm::reduction_min, 0},
+    {"ReduceProd", algorithm::reduction_mul, 0},
+    {"ReduceL1", algorithm::reduction_norm_lp_sum, 1},
+    {"ReduceL2", algorithm::reduction_norm_lp_sum, 2},
+    {"ReduceSumSquare", algorithm::reduction_norm_lp_power_p_sum, 2},
+};
+
+const Reduction& find_reduction(std::string_view op) {
+  for (const Reduction& reduction : kReductions) {
+    if (reduction.op == op) return reduction;
+  }
   throw sdk::Decline("no reduction for " + std::string(op));
 }
 
@@ -134,13 +150,15 @@ std::unique_ptr<sdk::Kernel> compile_reduction(const sdk::RegionView& region) {
   const sdk::ValueView x = region.value(node.input(0)), y = region.output(0);
   Dims kept = dims_of(x);  // keepdims or not, the bytes are the same
   for (const std::int64_t axis : node.get_ints("axes")) kept[static_cast<std::size_t>(axis)] = 1;
+  const Reduction& reduction = find_reduction(node.op());
   if (kept == dims_of(x)) {
+    if (reduction.power != 0) throw sdk::Decline(std::string(node.op()) + ": nothing is reduced");
     add_reorder(builder, x, {describe_dense(kept)}, y, {describe_dense(kept)});
     return builder.build();
   }
-  const dnnl::reduction::primitive_desc descriptor(builder.engine(), reduction_algorithm(node.op()),
-                                                   describe(x), describe_dense(kept), 0, 0,
-                                                   make_attributes());
+  const dnnl::reduction::primitive_desc descriptor(builder.engine(), reduction.algorithm,
+                                                   describe(x), describe_dense(kept),
+                                                   reduction.power, 0, make_attributes());
   builder.bind(DNNL_ARG_SRC, x, describe(x));
   builder.bind(DNNL_ARG_DST, y, describe_dense(kept));
   return builder.build(dnnl::reduction(descriptor), descriptor.scratchpad_desc());

@@ -101,6 +101,35 @@ TEST(OnednnMovement, TransposesOfAnyOrder) {
   }
 }
 
+TEST(OnednnMovement, TilesAndExpands) {
+  Agreement agreement("onednn", 2);
+  using Ints = std::vector<std::int64_t>;
+  RegionCase tile("repeat");
+  tile.apply("Tile", {tile.input("0", {2, 3, 1})}, {4, 3, 5}, {{"repeats", Ints{2, 1, 5}}});
+  EXPECT_EQ(agreement.check(tile), "");
+  RegionCase expand("repeat");
+  expand.apply_all("Expand", {expand.input("0", {DType::kI32, {3, 1}})},
+                   {{DType::kI32, {2, 3, 4}}});
+  EXPECT_EQ(agreement.check(expand), "");
+  RegionCase many("repeat");
+  many.apply("Expand", {many.input("0", {1, 3})}, {40, 3});
+  EXPECT_EQ(agreement.check(many), "declined: Expand: 40 copies, each a reorder of its own");
+}
+
+TEST(OnednnMovement, DepthBecomesSpaceAndBack) {
+  Agreement agreement("onednn", 2);
+  for (const char* mode : {"DCR", "CRD"}) {
+    RegionCase c("depth");
+    c.apply("DepthToSpace", {c.input("0", {2, 12, 3, 5})}, {2, 3, 6, 10},
+            {{"blocksize", std::int64_t{2}}, {"mode", std::string(mode)}});
+    EXPECT_EQ(agreement.check(c), "") << mode;
+  }
+  RegionCase back("depth");
+  back.apply("SpaceToDepth", {back.input("0", {2, 3, 6, 9})}, {2, 27, 2, 3},
+             {{"blocksize", std::int64_t{3}}});
+  EXPECT_EQ(agreement.check(back), "");
+}
+
 TEST(OnednnMovement, ConcatenatesAlongAnyAxis) {
   Agreement agreement("onednn", 2);
   for (unsigned seed = 0; seed < kCases / 2; ++seed) {

@@ -1,8 +1,15 @@
-// The layouts that the oneDNN plugin declares, written out per rank and CPU: row-major, channels
-// last, and channels in blocks as wide as a vector register.
+// What the patterns of the oneDNN plugin share: the chains behind a primitive, and layouts, written
+// out per rank and CPU: row-major, channels last, and channels in blocks as wide as a vector
+// register.
 #pragma once
 
 namespace inlay::onednn {
+
+// What follows inside a primitive. P: a tensor of the output's size, a vector, or one number.
+inline constexpr const char* kChain =
+    "6: [Relu|LeakyRelu|Clip|Sigmoid|Tanh|HardSwish|HardSigmoid|Elu|Gelu|Swish|Mish](.); "
+    "Mul(.,[Sigmoid|HardSigmoid](.)); [Add|Sub|Mul|Div|Max|Min|Pow](.,P); [Sub|Div](P,.); "
+    "[Add|Mul](.,.); PRelu(.,P)";
 
 // From row-major to blocks is for a network's first layer. oneDNN has no kernel for the way back.
 inline constexpr const char* kConvLayouts =
