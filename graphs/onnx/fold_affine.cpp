@@ -32,18 +32,33 @@ Tensor from_doubles(const TensorType& type, const Doubles& values) {
 
 bool is_convolution(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
 
-// The output channel that element i of the weight contributes to.
+// The output channel of each row and column of the weight, over its first two dimensions.
 //   Conv           W[O, C/g, k…]
 //   ConvTranspose  W[C, O/g, k…]; C/g rows in a row belong to one group
 //   Gemm           B[K, N], or B[N, K] if transB
-std::int64_t channel_of(const Node& node, const Shape& weight, std::int64_t i) {
-  const std::int64_t inner = element_count(Shape(weight.begin() + 2, weight.end()));
-  const std::int64_t column = i / inner % weight[1];
-  const std::int64_t row = i / inner / weight[1];
-  if (node.op == "Conv") return row;
-  if (node.op == "Gemm") return get_int(node.attributes, "transB", 0) != 0 ? row : column;
+std::vector<std::int64_t> channels_of(const Node& node, const Shape& weight) {
+  const bool by_row = node.op == "Conv" || get_int(node.attributes, "transB", 0) != 0;
   const std::int64_t rows_per_group = weight[0] / get_int(node.attributes, "group", 1);
-  return row / rows_per_group * weight[1] + column;
+  std::vector<std::int64_t> channels;
+  for (std::int64_t row = 0; row < weight[0]; ++row) {
+    const std::int64_t first = node.op == "Gemm" ? 0 : row / rows_per_group * weight[1];
+    for (std::int64_t column = 0; column < weight[1]; ++column) {
+      channels.push_back(by_row ? row : first + column);
+    }
+  }
+  return channels;
+}
+
+// The input channel of each row and column of a Conv's weight.
+std::vector<std::int64_t> input_channels_of(const Node& conv, const Shape& weight) {
+  const std::int64_t rows_per_group = weight[0] / get_int(conv.attributes, "group", 1);
+  std::vector<std::int64_t> channels;
+  for (std::int64_t row = 0; row < weight[0]; ++row) {
+    for (std::int64_t column = 0; column < weight[1]; ++column) {
+      channels.push_back(row / rows_per_group * weight[1] + column);
+    }
+  }
+  return channels;
 }
 
 bool is_arithmetic(const Node& node) {
@@ -153,9 +168,11 @@ class AffineFolder {
     }
     if (scales) {
       Doubles scaled = to_doubles(*weight);
-      for (std::size_t i = 0; i < scaled.size(); ++i) {
-        scaled[i] *= affine.factor[static_cast<std::size_t>(
-            channel_of(node, weight->shape(), static_cast<std::int64_t>(i)))];
+      const std::vector<std::int64_t> channel = channels_of(node, weight->shape());
+      const std::size_t inner = channel.empty() ? 1 : scaled.size() / channel.size();
+      for (std::size_t i = 0; i < channel.size(); ++i) {
+        const double factor = affine.factor[static_cast<std::size_t>(channel[i])];
+        for (std::size_t k = i * inner; k < (i + 1) * inner; ++k) scaled[k] *= factor;
       }
       const TensorType type = weight->type();
       node.inputs[1] = new_constant(type, scaled, node.name + ".weight");
@@ -312,18 +329,20 @@ class AffineFolder {
       return false;
 
     const Shape& shape = weight->shape();
-    const std::int64_t inner = element_count(Shape(shape.begin() + 2, shape.end()));
-    const std::int64_t rows_per_group = shape[0] / get_int(conv.attributes, "group", 1);
+    const std::vector<std::int64_t> channel = input_channels_of(conv, shape);
     Doubles scaled = to_doubles(*weight);
+    const std::size_t inner = channel.empty() ? 1 : scaled.size() / channel.size();
     Affine sums{Doubles(static_cast<std::size_t>(shape[0]), 1.0),
                 Doubles(static_cast<std::size_t>(shape[0]), 0.0)};
-    for (std::size_t i = 0; i < scaled.size(); ++i) {
-      const auto row = static_cast<std::int64_t>(i) / inner / shape[1];
-      const auto channel = static_cast<std::size_t>(
-          row / rows_per_group * shape[1] + static_cast<std::int64_t>(i) / inner % shape[1]);
-      sums.shift[static_cast<std::size_t>(row)] += scaled[i] * affine->shift[channel];
-      scaled[i] *= affine->factor[channel];
-      if (!std::isfinite(scaled[i])) return false;
+    for (std::size_t i = 0; i < channel.size(); ++i) {
+      const double factor = affine->factor[static_cast<std::size_t>(channel[i])];
+      const double shift = affine->shift[static_cast<std::size_t>(channel[i])];
+      if (!std::isfinite(factor)) return false;
+      double& sum = sums.shift[i / static_cast<std::size_t>(shape[1])];
+      for (std::size_t k = i * inner; k < (i + 1) * inner; ++k) {
+        sum += scaled[k] * shift;
+        scaled[k] *= factor;
+      }
     }
     const TensorType type = weight->type();
     if (!apply_after(conv, sums)) return false;

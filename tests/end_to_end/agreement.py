@@ -66,9 +66,9 @@ def make_inputs(session, shapes, limits, pages, seed):
         if value.name in pages:
             inputs[value.name] = page_of_letters(shape, rng).astype(dtype)
         elif np.issubdtype(dtype, np.floating):
-            inputs[value.name] = rng.standard_normal(shape).astype(dtype)
+            inputs[value.name] = np.asarray(rng.standard_normal(shape)).astype(dtype)
         else:
-            inputs[value.name] = rng.integers(0, limits.get(value.name, 2), shape).astype(dtype)
+            inputs[value.name] = np.asarray(rng.integers(0, limits.get(value.name, 2), shape)).astype(dtype)
     return inputs
 
 
@@ -87,14 +87,17 @@ def compare(name, got, want):
     return None if worst <= bound else f"{name}: worst difference {worst:.3g}, bound {bound:.3g}"
 
 
-def expected_outputs(model, shapes, limits, pages, seeds):
-    """Inputs, and what ONNX Runtime makes of them by output's name, for each seed."""
+def expected_outputs(model, shapes, limits, pages, values, seeds):
+    """Inputs, and what ONNX Runtime makes of them by output's name, for each seed. Inputs that have a value are none."""
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     names = [value.name for value in session.get_outputs()]
     cases = []
     for seed in seeds:
         inputs = make_inputs(session, shapes, limits, pages, seed)
-        cases.append((inputs, dict(zip(names, session.run(None, inputs)))))
+        for name, number in values.items():
+            inputs[name] = np.full_like(inputs[name], number)
+        outputs = dict(zip(names, session.run(None, inputs)))
+        cases.append(({name: array for name, array in inputs.items() if name not in values}, outputs))
     return cases
 
 
@@ -130,9 +133,11 @@ def plugins_besides(inlay, plugin):
 
 
 def check(model, shape_texts, limits, pages, flags, folder):
-    shape_flags = [flag for text in shape_texts for flag in ("--shape", text)]
-    cases = expected_outputs(model, parse_shapes(shape_texts), limits, pages, range(flags.seeds))
-    place = [flags.inlay, "place", model, *shape_flags, "--db", folder / "costs.sqlite", "--threads", flags.threads]
+    input_flags = [flag for text in shape_texts for flag in ("--shape", text)]
+    values = {name: int(number) for name, number in (text.rsplit("=", 1) for text in flags.value)}
+    input_flags += [flag for text in flags.value for flag in ("--value", text)]
+    cases = expected_outputs(model, parse_shapes(shape_texts), limits, pages, values, range(flags.seeds))
+    place = [flags.inlay, "place", model, *input_flags, "--db", folder / "costs.sqlite", "--threads", flags.threads]
     if flags.budget:
         place += ["--budget", flags.budget]
     failures = []
@@ -185,6 +190,7 @@ def main():
     parser.add_argument("--sequence-length", type=int)
     parser.add_argument("--shape", action="append", default=[])
     parser.add_argument("--limit", action="append", default=[], help="NAME=N: integers below N")
+    parser.add_argument("--value", action="append", default=[], help="NAME=N: the input is this integer, at import")
     parser.add_argument("--alone", action="append", default=[], help="this plugin alone too")
     parser.add_argument("--budget", type=float, help="seconds to spend on measuring, for each placement")
     parser.add_argument("--threads", type=int, default=2)

@@ -113,6 +113,42 @@ TEST(ReferenceConv, OneAndThreeSpatialDimensionsAgreeWithTwo) {
   EXPECT_EQ(values_of<float>(flat), values_of<float>(volume));
 }
 
+TEST(ReferenceConv, ThreeDimensionsMatchTheDefinition) {
+  Rng rng(5);
+  // Every extent, stride, pad and kernel differs, so that none can stand for another.
+  const Ints in{5, 6, 7}, kernel{2, 3, 4}, strides{1, 2, 3}, before{1, 0, 2}, after{0, 2, 1};
+  Ints out, pads = before;
+  pads.insert(pads.end(), after.begin(), after.end());
+  for (int d = 0; d < 3; ++d) {
+    out.push_back((in[d] + before[d] + after[d] - kernel[d]) / strides[d] + 1);
+  }
+  const Tensor x = random_floats(rng, {1, 2, 5, 6, 7}), w = random_floats(rng, {3, 2, 2, 3, 4});
+  const Tensor y = KernelCase("Conv", {{"pads", pads}, {"strides", strides}})
+                       .input(x)
+                       .input(w)
+                       .run({DType::kF32, {1, 3, out[0], out[1], out[2]}});
+  const auto tap = [&](std::int64_t o, const Ints& at, std::int64_t c, const Ints& k) {
+    Ints p;
+    for (int d = 0; d < 3; ++d) p.push_back(at[d] * strides[d] - before[d] + k[d]);
+    for (int d = 0; d < 3; ++d) {
+      if (p[d] < 0 || p[d] >= in[d]) return 0.0;
+    }
+    return double{x.as<float>()[((c * 5 + p[0]) * 6 + p[1]) * 7 + p[2]]} *
+           w.as<float>()[(((o * 2 + c) * 2 + k[0]) * 3 + k[1]) * 4 + k[2]];
+  };
+  std::vector<double> expected;
+  for (std::int64_t i = 0; i < 3 * out[0] * out[1] * out[2]; ++i) {
+    const std::int64_t plane = i / out[2] / out[1];
+    const Ints at{plane % out[0], i / out[2] % out[1], i % out[2]};
+    double sum = 0;
+    for (std::int64_t t = 0; t < 2 * 2 * 3 * 4; ++t) {
+      sum += tap(plane / out[0], at, t / 24, {t / 12 % 2, t / 4 % 3, t % 4});
+    }
+    expected.push_back(sum);
+  }
+  expect_close(y, expected);
+}
+
 TEST(ReferenceConv, NegativePadsCrop) {
   const Tensor y = KernelCase("Conv", {{"pads", Ints{-1, 0, -1, 0}}})
                        .input(floats({1, 1, 3, 1}, {1, 2, 3}))

@@ -66,6 +66,22 @@ TEST(ReferenceAveragePool, CeilModeIgnoresWhatSticksOut) {
   EXPECT_EQ(values_of<float>(y), (std::vector<float>{2, 8}));
 }
 
+TEST(ReferencePools, ThreeDimensionsAreReducedTogether) {
+  std::vector<float> values;
+  for (int i = 0; i < 2 * 3 * 4; ++i) values.push_back(static_cast<float>(i));
+  const Tensor x = floats({1, 1, 2, 3, 4}, values);
+  const Attributes attributes = window({2, 2, 2}, {2, 1, 2}, {1, 0, 0, 1, 0, 0}, {1, 1, 1});
+  // The windows hold the plane before or after, for padding counts as nothing: rows r and r + 1,
+  // columns c and c + 1 of one plane, which starts at 0 or 12.
+  const Tensor mean =
+      KernelCase("AveragePool", attributes).input(x).run({DType::kF32, {1, 1, 2, 2, 2}});
+  EXPECT_EQ(values_of<float>(mean),
+            (std::vector<float>{2.5f, 4.5f, 6.5f, 8.5f, 14.5f, 16.5f, 18.5f, 20.5f}));
+  const Tensor largest =
+      KernelCase("MaxPool", attributes).input(x).run({DType::kF32, {1, 1, 2, 2, 2}});
+  EXPECT_EQ(values_of<float>(largest), (std::vector<float>{5, 7, 9, 11, 17, 19, 21, 23}));
+}
+
 TEST(ReferenceLpPool, TakesTheNormOfEachWindow) {
   Attributes attributes = window({1, 2}, {1, 2}, {0, 0, 0, 0});
   attributes["p"] = std::int64_t{2};
