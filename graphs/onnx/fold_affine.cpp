@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graphs/onnx/operator.h"
+#include "graphs/onnx/sole_producer.h"
 
 namespace inlay {
 namespace {
@@ -80,18 +81,7 @@ bool has_other_than(const Doubles& numbers, double neutral) {
 
 class AffineFolder {
  public:
-  explicit AffineFolder(Draft& draft)
-      : draft_(draft), readers_(draft.values.size(), 0), producer_(draft.values.size(), -1) {
-    for (std::size_t i = 0; i < draft.nodes.size(); ++i) {
-      for (const ValueId id : draft.nodes[i].inputs) {
-        if (!id.is_none()) ++readers_[static_cast<std::size_t>(id.index)];
-      }
-      for (const ValueId id : draft.nodes[i].outputs) {
-        if (!id.is_none()) producer_[static_cast<std::size_t>(id.index)] = static_cast<int>(i);
-      }
-    }
-    for (const auto& [name, id] : draft.outputs) ++readers_[static_cast<std::size_t>(id.index)];
-  }
+  explicit AffineFolder(Draft& draft) : draft_(draft), producers_(draft) {}
 
   void run() {
     const std::size_t count = draft_.nodes.size();
@@ -111,20 +101,11 @@ class AffineFolder {
   }
 
  private:
-  // The node that gives a value which nothing else reads; null if there is none.
-  Node* sole_producer(ValueId id) {
-    const auto at = static_cast<std::size_t>(id.index);
-    if (at >= producer_.size() || producer_[at] < 0 || readers_[at] != 1) return nullptr;
-    Node& node = draft_.nodes[static_cast<std::size_t>(producer_[at])];
-    return node.outputs.size() == 1 ? &node : nullptr;
-  }
-
   // `into` takes over the output of `gone`.
   void absorb(Node& into, Node& gone, const char* kind) {
     draft_.rewrites.push_back({kind, {into.name, gone.name}, true});
     const ValueId output = gone.outputs[0];
-    producer_[static_cast<std::size_t>(output.index)] =
-        producer_[static_cast<std::size_t>(into.outputs[0].index)];
+    producers_.take_over(into.outputs[0], output);
     into.outputs[0] = output;
     gone.op.clear();
   }
@@ -187,7 +168,7 @@ class AffineFolder {
   }
 
   void fold_batch_norm(Node& norm) {
-    Node* node = sole_producer(norm.inputs[0]);
+    Node* node = producers_.find(norm.inputs[0]);
     if (node == nullptr || !has_channels(*node)) return;
     Doubles parameters[4];
     for (std::size_t i = 0; i < 4; ++i) {
@@ -246,7 +227,7 @@ class AffineFolder {
 
   void fold_after(Node& node) {
     for (const std::size_t side : {0u, 1u}) {
-      Node* before = sole_producer(node.inputs[side]);
+      Node* before = producers_.find(node.inputs[side]);
       if (before == nullptr) continue;
       const bool is_norm = before->op == "BatchNormalization";
       if (!is_norm && !has_channels(*before)) continue;
@@ -281,7 +262,7 @@ class AffineFolder {
   // in: a batch normalization of mean 0 and variance 1.
   void recognize_batch_norm(Node& add) {
     const std::size_t side = draft_.constant(add.inputs[0]) == nullptr ? 0 : 1;
-    Node* product = sole_producer(add.inputs[side]);
+    Node* product = producers_.find(add.inputs[side]);
     if (product == nullptr || (product->op != "Mul" && product->op != "Div")) return;
     const std::size_t inner = draft_.constant(product->inputs[0]) == nullptr ? 0 : 1;
     const std::optional<Affine> outer_affine = affine_of(add, side);
@@ -308,7 +289,7 @@ class AffineFolder {
 
   // The last factor of a GELU or hard-swish written out stays with it, for it to be recognised.
   bool is_product_of_two(ValueId id) {
-    const Node* node = sole_producer(id);
+    const Node* node = producers_.find(id);
     return node != nullptr && node->op == "Mul" && draft_.constant(node->inputs[0]) == nullptr &&
            draft_.constant(node->inputs[1]) == nullptr;
   }
@@ -316,7 +297,7 @@ class AffineFolder {
   // What is done to each input channel of a Conv goes into its weight; an addition only where no
   // padding is, for padding is not added to.
   bool fold_before(Node& conv) {
-    Node* node = sole_producer(conv.inputs[0]);
+    Node* node = producers_.find(conv.inputs[0]);
     if (node == nullptr || !is_arithmetic(*node)) return false;
     const std::size_t side = draft_.constant(node->inputs[0]) == nullptr ? 0 : 1;
     if (is_product_of_two(node->inputs[side])) return false;
@@ -356,8 +337,7 @@ class AffineFolder {
   }
 
   Draft& draft_;
-  std::vector<int> readers_;
-  std::vector<int> producer_;
+  SoleProducers producers_;
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ struct ImportOptions {
 
 // What import changed, for `inlay import --show-changes`.
 struct Rewrite {
-  std::string kind;  // "fold-constant", "fold-batch-norm", "fold-scale", "fold-bias",
+  std::string kind;  // "fold-constant", "fold-batch-norm", "fold-scale", "fold-bias", "fold-pad",
                      // "remove-identity", "sink-transpose", "merge-equal", "remove-dead", …
   std::vector<std::string> nodes;
   bool changes_rounding = false;

@@ -8,6 +8,7 @@
 #include "graphs/ir/passes.h"
 #include "graphs/onnx/bind_shapes.h"
 #include "graphs/onnx/fold_affine.h"
+#include "graphs/onnx/fold_pad.h"
 #include "graphs/onnx/given_value.h"
 #include "graphs/onnx/sink_transposes.h"
 
@@ -83,6 +84,7 @@ Imported Importer::run() {
     draft_.outputs.emplace_back(output.name(), find(output.name(), scope, "the graph's outputs"));
   }
   if (options_.sink_transposes) sink_transposes(draft_);
+  fold_pads(draft_);
   if (options_.fold_batch_norm) fold_affine(draft_);
 
   Imported imported;
