@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/host/manifest.h"
-#include "tests/plugins/expected.h"
-#include "tests/plugins/region_case.h"
+#include "tests/plugins/conv_case.h"
 
 namespace inlay {
 namespace {
@@ -19,15 +18,7 @@ std::vector<LayoutCase> layouts() {
 
 std::vector<ConvShape> shapes() {
   return {
-      {.n = 1,
-       .c = 3,
-       .h = 13,
-       .w = 11,
-       .o = 17,
-       .kernel_h = 3,
-       .kernel_w = 3,
-       .strides = {2, 2},
-       .pads = {1, 1, 1, 1}},
+      stem_shape(),
       {.n = 2, .c = 5, .h = 7, .w = 9, .o = 3, .kernel_h = 1, .kernel_w = 1},
       {.n = 2,
        .c = 32,
@@ -37,15 +28,7 @@ std::vector<ConvShape> shapes() {
        .kernel_h = 3,
        .kernel_w = 3,
        .pads = {1, 1, 1, 1}},
-      {.n = 1,
-       .c = 17,
-       .h = 10,
-       .w = 10,
-       .o = 5,
-       .kernel_h = 3,
-       .kernel_w = 2,
-       .dilations = {2, 1},
-       .pads = {0, 1, 2, 0}},
+      dilated_shape(),
       {.n = 2,
        .c = 32,
        .h = 9,
@@ -101,27 +84,15 @@ TEST(OnednnConv, StemGoesFromRowMajorToBlocks) {
 TEST(OnednnConv, ActivationsFollowInsideThePrimitive) {
   PluginBench bench("onednn", 2);
   const ConvShape s = shapes()[0];
-  struct Case {
-    std::string op;
-    Attributes attributes;
-    double (*function)(double);
-  };
-  const Case cases[] = {
-      {"Relu", {}, [](double v) { return std::max(v, 0.0); }},
-      {"LeakyRelu", {{"alpha", 0.1f}}, [](double v) { return v < 0 ? double{0.1f} * v : v; }},
-      {"Clip", {{"min", -0.5f}, {"max", 0.5f}}, [](double v) { return std::clamp(v, -0.5, 0.5); }},
-      {"Sigmoid", {}, [](double v) { return 1 / (1 + std::exp(-v)); }},
-      {"Tanh", {}, [](double v) { return std::tanh(v); }},
-      {"HardSwish", {}, [](double v) { return v * std::clamp(v / 6 + 0.5, 0.0, 1.0); }},
-      {"HardSigmoid",
-       {{"alpha", 0.2f}, {"beta", 0.5f}},
-       [](double v) { return std::clamp(0.2 * v + 0.5, 0.0, 1.0); }},
-      {"Elu", {{"alpha", 1.f}}, [](double v) { return v < 0 ? std::expm1(v) : v; }},
-      {"Gelu",
-       {{"approximate", "none"}},
-       [](double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }},
-  };
-  for (const Case& activation : cases) {
+  std::vector<Activation> activations = common_activations();
+  activations.push_back(
+      {"HardSwish", {}, [](double v) { return v * std::clamp(v / 6 + 0.5, 0.0, 1.0); }});
+  activations.push_back({"HardSigmoid", {{"alpha", 0.2f}, {"beta", 0.5f}}, [](double v) {
+                           return std::clamp(0.2 * v + 0.5, 0.0, 1.0);
+                         }});
+  activations.push_back(
+      {"Elu", {{"alpha", 1.f}}, [](double v) { return v < 0 ? std::expm1(v) : v; }});
+  for (const Activation& activation : activations) {
     SCOPED_TRACE(activation.op);
     // The stem has 17 output channels: Sigmoid of the padding's zeros would be one half.
     for (const LayoutCase& layout :
@@ -140,13 +111,11 @@ TEST(OnednnConv, ActivationsFollowInsideThePrimitive) {
 TEST(OnednnConv, SpeltOutSwishFollowsInsideThePrimitive) {
   PluginBench bench("onednn", 1);
   const ConvShape s = shapes()[2];
-  RegionCase c("conv");
-  const int x = c.input("X", s.input()), w = c.constant("W", s.weights());
-  const int y = c.apply("Conv", {x, w}, s.output(), s.attributes());
-  const int gate = c.apply("Sigmoid", {y}, s.output());
-  c.apply("Mul", {y, gate}, s.output());
-  const Expectation conv = expected_conv(s, c.values(x), c.values(w), {});
-  expect_near(c.run(bench), conv.map([](double v) { return v / (1 + std::exp(-v)); }));
+  ConvCase c(s);
+  const int gate = c.region.apply("Sigmoid", {c.y}, s.output());
+  c.region.apply("Mul", {c.y, gate}, s.output());
+  const Expectation conv = expected_conv(s, c.region.values(c.x), c.region.values(c.w), {});
+  expect_near(c.region.run(bench), conv.map([](double v) { return v / (1 + std::exp(-v)); }));
 }
 
 TEST(OnednnConv, ResidualIsAddedAndLeftAlone) {
@@ -184,24 +153,9 @@ TEST(OnednnConv, TwoInstancesRunAtOnce) {
                     .kernel_h = 3,
                     .kernel_w = 3,
                     .pads = {1, 1, 1, 1}};
-  RegionCase c("conv");
-  const int x = c.input("X", s.input()), w = c.constant("W", s.weights());
-  c.apply("Conv", {x, w}, s.output(), s.attributes());
-  std::string reason;
-  const std::unique_ptr<Program> program = c.compile(bench, &reason);
-  ASSERT_TRUE(program) << reason;
-  const std::vector<float> alone = c.run(*program);
-  std::vector<std::vector<float>> found(2);
-  std::vector<std::thread> threads;
-  for (auto& result : found) {
-    threads.emplace_back([&] {
-      for (int repeat = 0; repeat < 20; ++repeat) result = c.run(*program);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(found[0], alone);
-  EXPECT_EQ(found[1], alone);
-  expect_near(alone, expected_conv(s, c.values(x), c.values(w), {}));
+  ConvCase c(s);
+  const std::vector<float> found = run_at_once(c.region, bench);
+  expect_near(found, expected_conv(s, c.region.values(c.x), c.region.values(c.w), {}));
 }
 
 TEST(OnednnConv, TransposedConvolutionScattersItsInput) {
@@ -242,10 +196,7 @@ TEST(OnednnConv, DeclinesNegativePadding) {
   PluginBench bench("onednn", 1);
   const ConvShape s{
       .n = 1, .c = 4, .h = 8, .w = 8, .o = 4, .kernel_h = 1, .kernel_w = 1, .pads = {-1, 0, 0, 0}};
-  RegionCase c("conv");
-  const int x = c.input("X", s.input()), w = c.constant("W", s.weights());
-  c.apply("Conv", {x, w}, s.output(), s.attributes());
-  EXPECT_EQ(c.reason_declined(bench), "negative padding");
+  EXPECT_EQ(ConvCase(s).region.reason_declined(bench), "negative padding");
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 
 #include <limits>
 
-#include "tests/plugins/expected.h"
-#include "tests/plugins/region_case.h"
+#include "tests/plugins/conv_case.h"
 
 namespace inlay {
 namespace {
@@ -59,30 +58,14 @@ TEST(OpenblasGemm, TakesEveryTranspositionScaleAndShapeOfC) {
 
 TEST(OpenblasMatmul, AddsBiasAndResidualThenActivates) {
   const std::int64_t batch = 2, m = 40, k = 70, n = 96;
-  struct Case {
-    std::string op;
-    Attributes attributes;
-    double (*function)(double);
-  };
-  const Case cases[] = {
-      {"Relu", {}, relu},
-      {"LeakyRelu", {{"alpha", 0.1f}}, [](double v) { return v < 0 ? double{0.1f} * v : v; }},
-      {"Clip", {{"min", -0.5f}, {"max", 0.5f}}, [](double v) { return std::clamp(v, -0.5, 0.5); }},
-      {"Sigmoid", {}, [](double v) { return 1 / (1 + std::exp(-v)); }},
-      {"Tanh", {}, [](double v) { return std::tanh(v); }},
-      {"Gelu",
-       {{"approximate", "none"}},
-       [](double v) { return 0.5 * v * (1 + std::erf(v / std::sqrt(2.0))); }},
-      {"Gelu",
-       {{"approximate", "tanh"}},
-       [](double v) {
-         return 0.5 * v *
-                (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v)));
-       }},
-  };
+  std::vector<Activation> activations = common_activations();
+  activations.push_back({"Gelu", {{"approximate", "tanh"}}, [](double v) {
+                           const double inner = v + 0.044715 * v * v * v;
+                           return 0.5 * v * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * inner));
+                         }});
   for (const int threads : {1, 2}) {
     PluginBench bench("openblas", threads);
-    for (const Case& activation : cases) {
+    for (const Activation& activation : activations) {
       SCOPED_TRACE(activation.op);
       RegionCase c("matmul_add");
       const int a = c.input("A", {batch, m, k}), b = c.constant("B", {k, n}),
@@ -138,15 +121,7 @@ TEST(OpenblasMatmul, NanStaysNanInTheActivation) {
 
 std::vector<ConvShape> shapes() {
   return {
-      {.n = 1,
-       .c = 3,
-       .h = 13,
-       .w = 11,
-       .o = 17,
-       .kernel_h = 3,
-       .kernel_w = 3,
-       .strides = {2, 2},
-       .pads = {1, 1, 1, 1}},
+      stem_shape(),
       {.n = 3, .c = 5, .h = 7, .w = 9, .o = 3, .kernel_h = 1, .kernel_w = 1},
       {.n = 1, .c = 64, .h = 20, .w = 20, .o = 48, .kernel_h = 1, .kernel_w = 1},
       {.n = 2, .c = 8, .h = 8, .w = 8, .o = 4, .kernel_h = 1, .kernel_w = 1, .strides = {2, 2}},
@@ -158,15 +133,7 @@ std::vector<ConvShape> shapes() {
        .kernel_h = 3,
        .kernel_w = 3,
        .pads = {1, 1, 1, 1}},
-      {.n = 1,
-       .c = 17,
-       .h = 10,
-       .w = 10,
-       .o = 5,
-       .kernel_h = 3,
-       .kernel_w = 2,
-       .dilations = {2, 1},
-       .pads = {0, 1, 2, 0}},
+      dilated_shape(),
       // The padding is wider than the image, and the window reads past both sides.
       {.n = 1,
        .c = 2,
@@ -229,33 +196,16 @@ TEST(OpenblasConv, ResidualIsAddedBeforeTheActivation) {
 TEST(OpenblasConv, TwoInstancesRunAtOnce) {
   PluginBench bench("openblas", 2);
   const ConvShape s = shapes()[7];
-  RegionCase c("conv");
-  const int x = c.input("X", s.input()), w = c.constant("W", s.weights());
-  c.apply("Conv", {x, w}, s.output(), s.attributes());
-  std::string reason;
-  const std::unique_ptr<Program> program = c.compile(bench, &reason);
-  ASSERT_TRUE(program) << reason;
-  const std::vector<float> alone = c.run(*program);
-  std::vector<std::vector<float>> found(2);
-  std::vector<std::thread> threads;
-  for (auto& result : found) {
-    threads.emplace_back([&] {
-      for (int repeat = 0; repeat < 10; ++repeat) result = c.run(*program);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(found[0], alone);
-  EXPECT_EQ(found[1], alone);
+  ConvCase c(s);
+  const std::vector<float> found = run_at_once(c.region, bench);
+  expect_near(found, expected_conv(s, c.region.values(c.x), c.region.values(c.w), {}));
 }
 
 TEST(OpenblasConv, DeclinesGroups) {
   PluginBench bench("openblas", 1);
   const ConvShape s{
       .n = 1, .c = 4, .h = 4, .w = 4, .o = 4, .kernel_h = 1, .kernel_w = 1, .group = 4};
-  RegionCase c("conv");
-  const int x = c.input("X", s.input()), w = c.constant("W", s.weights());
-  c.apply("Conv", {x, w}, s.output(), s.attributes());
-  EXPECT_EQ(c.reason_declined(bench), "Conv: groups are not offered");
+  EXPECT_EQ(ConvCase(s).region.reason_declined(bench), "Conv: groups are not offered");
 }
 
 }  // namespace
