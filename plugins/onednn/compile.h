@@ -10,6 +10,7 @@ namespace inlay::onednn {
 
 std::unique_ptr<sdk::Kernel> compile_convolution(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_matmul(const sdk::RegionView& region);
+std::unique_ptr<sdk::Kernel> compile_aggregation(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_recurrent(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_pool(const sdk::RegionView& region);
 std::unique_ptr<sdk::Kernel> compile_reduction(const sdk::RegionView& region);

@@ -17,12 +17,13 @@ namespace {
 using Compile = std::unique_ptr<sdk::Kernel> (*)(const sdk::RegionView&);
 
 // By the beginning of the pattern's id; the first that fits counts.
-constexpr std::array<std::pair<std::string_view, Compile>, 29> kFamilies{{
+constexpr std::array<std::pair<std::string_view, Compile>, 30> kFamilies{{
     {"convert", compile_convert},
     {"conv", compile_convolution},
     {"concat", compile_concat},
     {"gemm", compile_matmul},
     {"matmul", compile_matmul},
+    {"aggregate", compile_aggregation},
     {"recurrent", compile_recurrent},
     {"pool", compile_pool},
     {"reduce", compile_reduction},

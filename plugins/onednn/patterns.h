@@ -1,12 +1,17 @@
-// What the oneDNN plugin declares.
+// What the oneDNN plugin declares: operators that combine elements, and those of
+// element_patterns.h.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "core/sdk/pattern.h"
+#include "plugins/onednn/element_patterns.h"
 #include "plugins/onednn/pattern_parts.h"
 
 namespace inlay::onednn {
 
-inline constexpr sdk::Pattern kPatterns[] = {
+inline constexpr sdk::Pattern kCombiningPatterns[] = {
     // Convolution
     {.id = "conv",
      .match = "[Conv|ConvTranspose](X,W,B?)",
@@ -48,6 +53,19 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .match = "MatMul(p=Transpose(A),q=Transpose(B))",
      .fuse = kChain,
      .where = "A,B,P: f32; rank(A) >= 2; rank(B) >= 2"},
+
+    // Sums along constant edges
+    {.id = "aggregate",
+     .match = "ScatterElements(D,I,U)",
+     .where = "D,U: f32[_,c]; I: i64|i32 const; ScatterElements.axis == 0"},
+    {.id = "aggregate_edges",
+     .match = "ScatterElements(D,I,Mul?(Gather(H,J),E))",
+     .where = "D,H: f32[_,c]; E: f32 const; I,J: i64|i32 const; ScatterElements.axis == 0; "
+              "Gather.axis == 0"},
+    {.id = "aggregate_graph",
+     .match = "ScatterElements(o=Mul(H,N),I,m=Mul(Gather(H,J),E))",
+     .where = "H: f32[_,c]; N,E: f32 const; I,J: i64|i32 const; ScatterElements.axis == 0; "
+              "Gather.axis == 0"},
 
     // X, W, R, B, lengths, h, c, peepholes: by number, since h and c may be one constant.
     {.id = "recurrent",
@@ -103,144 +121,18 @@ inline constexpr sdk::Pattern kPatterns[] = {
      .where = "X: f32[n,c,h,w]",
      .layouts = "dense|X:acdb out:acdb|X:aBcd16b out:aBcd16b @avx512f"
                 "|X:aBcd8b out:aBcd8b @avx2 @!avx512f"},
-
-    // Elementwise. Left out: Log, LogSoftmax, Softplus (3e-6 off); Exp, HardSigmoid (lose NaN).
-    {.id = "clip",
-     .match = "[Relu|Clip](X)",
-     .where = "X: f32",
-     .tolerance = "exact",
-     .alias = "out=X"},
-    {.id = "clip_image",
-     .match = "[Relu|Clip](X)",
-     .where = "X: f32[n,c,h,w]",
-     .layouts = kImageLayouts,
-     .tolerance = "exact",
-     .alias = "out=X"},
-    {.id = "clip_volume",
-     .match = "[Relu|Clip](X)",
-     .where = "X: f32[n,c,d,h,w]",
-     .layouts = kVolumeLayouts,
-     .tolerance = "exact",
-     .alias = "out=X"},
-    {.id = "unary_arithmetic",
-     .match = "[LeakyRelu|Abs|Neg|Sqrt|Round|Reciprocal](X)",
-     .where = "X: f32",
-     .tolerance = "elementwise",
-     .alias = "out=X"},
-    {.id = "unary_itself",
-     .match = "[Add|Mul](X,X)",
-     .where = "X: f32",
-     .tolerance = "elementwise",
-     .alias = "out=X"},
-    {.id = "unary_itself_image",
-     .match = "[Add|Mul](X,X)",
-     .where = "X: f32[n,c,h,w]",
-     .layouts = kImageLayouts,
-     .tolerance = "elementwise",
-     .alias = "out=X"},
-    {.id = "unary_power",
-     .match = "Pow(X,E)",
-     .where = "X: f32; E: f32 const",
-     .tolerance = "transcendental",
-     .alias = "out=X"},
-    {.id = "prelu", .match = "PRelu(X,S)", .where = "X,S: f32", .tolerance = "elementwise"},
-    {.id = "prelu_image",
-     .match = "PRelu(X,S)",
-     .where = "X: f32[n,c,h,w]; S: f32 const",
-     .layouts = kImageLayouts,
-     .tolerance = "elementwise"},
-    {.id = "unary",
-     .match = "[Sigmoid|Tanh|HardSwish|Elu|Gelu|Swish|Mish](X)",
-     .where = "X: f32",
-     .tolerance = "transcendental",
-     .alias = "out=X"},
-    {.id = "unary_image",
-     .match = "[LeakyRelu|Sigmoid|Tanh|HardSwish|Elu|Gelu|Swish|Mish](X)",
-     .where = "X: f32[n,c,h,w]",
-     .layouts = kImageLayouts,
-     .tolerance = "transcendental",
-     .alias = "out=X"},
-    {.id = "swish",
-     .match = "Mul(X,[Sigmoid|HardSigmoid](X))",
-     .where = "X: f32",
-     .tolerance = "transcendental",
-     .alias = "out=X"},
-    {.id = "swish_image",
-     .match = "Mul(X,[Sigmoid|HardSigmoid](X))",
-     .where = "X: f32[n,c,h,w]",
-     .layouts = kImageLayouts,
-     .tolerance = "transcendental",
-     .alias = "out=X"},
-    {.id = "binary",
-     .match = "[Add|Sub|Mul|Div|Max|Min](A,B)",
-     .fuse = kChain,
-     .where = "A,B,P: f32",
-     .tolerance = "transcendental"},
-    {.id = "binary_image",
-     .match = "[Add|Sub|Mul|Div|Max|Min](A,B)",
-     .fuse = kChain,
-     .where = "A,B: f32[n,c,h,w] dynamic; P: f32",
-     .layouts = kImagePairLayouts,
-     .tolerance = "transcendental",
-     .alias = "out=A"},
-    {.id = "binary_volume",
-     .match = "[Add|Sub|Mul|Div|Max|Min](A,B)",
-     .fuse = kChain,
-     .where = "A,B: f32[n,c,d,h,w] dynamic; P: f32",
-     .layouts = kVolumePairLayouts,
-     .tolerance = "transcendental",
-     .alias = "out=A"},
-    {.id = "scale_channels_image",
-     .match = "[Add|Mul](A,B)",
-     .fuse = kChain,
-     .where = "A: f32[n,c,h,w]; B: f32[_,c,1,1]; h*w > 1; P: f32",
-     .layouts = kImagePairLayouts,
-     .tolerance = "elementwise"},
-
-    // Movement
-    {.id = "concat", .ops = "Concat", .where = "0,1: f32", .tolerance = "exact"},
-    {.id = "concat_image",
-     .ops = "Concat",
-     .where = "0: f32[n,_,h,w]; 1: f32; Concat.axis == 1",
-     .layouts = kConcatLayouts,
-     .tolerance = "exact"},
-    {.id = "concat_image_blocks",
-     .ops = "Concat",
-     .where = "0: f32[n,a,h,w]; 1: f32[n,b,h,w]; 2: f32[n,c,h,w]; 3: f32[n,d,h,w]; "
-              "4: f32[n,e,h,w]; 5: f32[n,f,h,w]; 6: f32[n,g,h,w]; 7: f32[n,i,h,w]; "
-              "Concat.axis == 1; a%16 == 0; b%16 == 0; c%16 == 0; d%16 == 0; e%16 == 0; "
-              "f%16 == 0; g%16 == 0; i%16 == 0",
-     .layouts = kConcatBlockLayouts,
-     .tolerance = "exact"},
-    {.id = "transpose", .ops = "Transpose", .where = "0: f32|i32|u8|i8|bool", .tolerance = "exact"},
-    {.id = "slice", .match = "Slice(X)", .where = "X: f32|i32|u8|i8|bool", .tolerance = "exact"},
-    {.id = "slice_image",
-     .match = "Slice(X)",
-     .where = "X: f32[n,c,h,w]",
-     .layouts = "X:acdb out:acdb|X:abcd out:acdb|X:acdb out:abcd",
-     .tolerance = "exact"},
-    {.id = "repeat", .ops = "Tile Expand", .where = "0: f32|i32|u8|i8|bool", .tolerance = "exact"},
-    {.id = "depth",
-     .ops = "DepthToSpace SpaceToDepth",
-     .where = "0: f32|i32|u8|i8|bool",
-     .tolerance = "exact"},
-    {.id = "split", .ops = "Split", .where = "0: f32|i32|u8|i8|bool", .tolerance = "exact"},
-    {.id = "gather",
-     .match = "Gather(X,I)",
-     .where = "X: f32|i32|u8|i8|bool; I: i64|i32 const",
-     .tolerance = "exact"},
-    {.id = "pad", .ops = "Pad", .where = "0: f32", .tolerance = "exact"},
-    {.id = "pad_image",
-     .match = "Pad(X)",
-     .where = "X: f32[n,c,h,w]",
-     .layouts = "X:acdb out:acdb|X:abcd out:acdb",
-     .tolerance = "exact"},
-    {.id = "cast", .ops = "Cast", .where = "0: i32|u8|i8|bool; Cast.to == 1", .tolerance = "exact"},
-    {.id = "convert",
-     .match = "inlay.Convert(X)",
-     .where = "X: f32",
-     .layouts = kConvertLayouts,
-     .tolerance = "exact"},
 };
+
+template <std::size_t kFirst, std::size_t kSecond>
+consteval std::array<sdk::Pattern, kFirst + kSecond> joined(const sdk::Pattern (&first)[kFirst],
+                                                            const sdk::Pattern (&second)[kSecond]) {
+  std::array<sdk::Pattern, kFirst + kSecond> all{};
+  std::size_t count = 0;
+  for (const sdk::Pattern& pattern : first) all[count++] = pattern;
+  for (const sdk::Pattern& pattern : second) all[count++] = pattern;
+  return all;
+}
+
+inline constexpr auto kPatterns = joined(kCombiningPatterns, kElementPatterns);
 
 }  // namespace inlay::onednn
