@@ -6,6 +6,9 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+
+#include "core/run/cgroup.h"
 
 namespace inlay {
 namespace {
@@ -50,16 +53,9 @@ std::uint64_t spare_of(const std::filesystem::path& folder) {
 }  // namespace
 
 std::uint64_t available_memory_bytes() {
-  const std::filesystem::path root = "/sys/fs/cgroup";
-  std::uint64_t spare = std::min(spare_of_machine(), spare_of(root));
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (line.rfind("0::/", 0) != 0) continue;
-    std::filesystem::path folder = root;
-    for (const std::filesystem::path& part : std::filesystem::path(line.substr(4))) {
-      folder /= part;
-      spare = std::min(spare, spare_of(folder));
-    }
+  std::uint64_t spare = spare_of_machine();
+  for (const std::filesystem::path& folder : cgroup_folders()) {
+    spare = std::min(spare, spare_of(folder));
   }
   return spare;
 }

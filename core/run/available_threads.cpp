@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "core/run/cgroup.h"
 #include "core/run/thread_pool.h"
 
 namespace inlay {
@@ -27,17 +28,11 @@ double quota_of(const std::filesystem::path& folder) {
 // The tightest quota of this process's cgroup and the ones around it; version 1 has one file for
 // the former only.
 double cgroup_limit() {
-  const std::filesystem::path root = "/sys/fs/cgroup";
-  double limit = quota_of(root);
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (line.rfind("0::/", 0) != 0) continue;
-    std::filesystem::path folder = root;
-    for (const std::filesystem::path& part : std::filesystem::path(line.substr(4))) {
-      folder /= part;
-      limit = std::min(limit, quota_of(folder));
-    }
+  double limit = kNoLimit;
+  for (const std::filesystem::path& folder : cgroup_folders()) {
+    limit = std::min(limit, quota_of(folder));
   }
+  const std::filesystem::path root = cgroup_folders().front();
   double quota = 0;
   double period = 0;
   std::ifstream(root / "cpu/cpu.cfs_quota_us") >> quota;
