@@ -15,17 +15,14 @@ void Standing::count(const std::string& plugin, MeasurementStatus status, const 
                      const std::string& reason) {
   if (status == MeasurementStatus::kDeclined) return;
   Record& record = records_[plugin];
-  if (status == MeasurementStatus::kCrashed && ++record.crashes == kMostCrashes) {
-    log_.warn("plugin left out of the rest: it crashed too often",
+  const bool is_crash = status == MeasurementStatus::kCrashed;
+  const bool is_hang = status == MeasurementStatus::kHung;
+  record.crashes += is_crash;
+  record.hangs += is_hang;
+  if ((is_crash && record.crashes == kMostCrashes) || (is_hang && record.hangs == kMostHangs)) {
+    log_.warn("plugin left out of the rest: it crashed or hung too often",
               {{"plugin", plugin},
                {"crashes", fmt::to_string(record.crashes)},
-               {"region", what},
-               {"reason", reason}});
-    return;
-  }
-  if (status == MeasurementStatus::kHung && ++record.hangs == kMostHangs) {
-    log_.warn("plugin left out of the rest: it hung too often",
-              {{"plugin", plugin},
                {"hangs", fmt::to_string(record.hangs)},
                {"region", what},
                {"reason", reason}});

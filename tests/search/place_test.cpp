@@ -3,18 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
 
-#include "core/run/thread_pool.h"
-#include "core/run/worker_client.h"
-#include "search/cost/database.h"
+#include "tests/search/cost/rivals/rival_test.h"
 
 namespace inlay {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Two different Relus. What runs in company in the worker fails only when a whole plan runs.
 Graph two_relus() {
@@ -27,42 +20,7 @@ Graph two_relus() {
   return b.build();
 }
 
-class PlaceTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_place_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    database_.emplace(folder_ / "costs.sqlite");
-    const std::vector<fs::path> path{fs::path(INLAY_PLUGIN_DIR) / "reference.so",
-                                     fs::path(INLAY_BINARY_DIR) / "tests/rivals/loner.so"};
-    host_.emplace(log_, HostOptions{.search_path = path,
-                                    .exclude = {},
-                                    .threads = 1,
-                                    .parallel_for = pool_.parallel_for()});
-    worker_.emplace(
-        WorkerOptions{.search_path = path,
-                      .exclude = {},
-                      .threads = 1,
-                      .executable = fs::path(INLAY_BINARY_DIR) / "bin" / "inlay-worker"});
-  }
-  void TearDown() override {
-    database_.reset();
-    fs::remove_all(folder_);
-  }
-
-  PriceContext context() {
-    return {
-        .host = *host_, .database = *database_, .worker = *worker_, .log = log_, .progress = {}};
-  }
-
-  NullLog log_;
-  fs::path folder_;
-  ThreadPool pool_{1};
-  std::optional<CostDatabase> database_;
-  std::optional<PluginHost> host_;
-  std::optional<WorkerClient> worker_;
-};
+using PlaceTest = RivalTest;
 
 // How many steps of the plan run on the plugin.
 std::ptrdiff_t steps_on(const Plan& plan, const std::string& plugin) {
@@ -74,6 +32,7 @@ std::ptrdiff_t steps_on(const Plan& plan, const std::string& plugin) {
 
 // Step by step the plugin is right and fast; two of its kernels at once fail.
 TEST_F(PlaceTest, AContenderThatFailsInTheRaceIsOutWithItsReason) {
+  use({"loner"});
   for (const std::string& strategy : strategy_names()) {
     SCOPED_TRACE(strategy);
     const Placed placed =
