@@ -135,6 +135,23 @@ TEST(OnednnRandomElements, SlopesOfPReluBroadcast) {
   EXPECT_EQ(agreement.check(varies), "");
 }
 
+TEST(OnednnRandomElements, ProductsOfAMatrixWithItself) {
+  Agreement agreement("onednn", 2);
+  const Attributes swapped{{"perm", std::vector<std::int64_t>{0, 2, 1}}};
+  RegionCase rows("matmul_itself");
+  const int a = rows.input("A", {2, 5, 9});
+  rows.apply("MatMul", {a, rows.apply("Transpose", {a}, {2, 9, 5}, swapped)}, {2, 5, 5});
+  EXPECT_EQ(agreement.check(rows), "");
+  RegionCase columns("matmul_itself_first");
+  const int b = columns.input("A", {2, 5, 9});
+  columns.apply("MatMul", {columns.apply("Transpose", {b}, {2, 9, 5}, swapped), b}, {2, 9, 9});
+  EXPECT_EQ(agreement.check(columns), "");
+  RegionCase square("matmul_itself");
+  const int c = square.input("A", {6, 6});
+  square.apply("MatMul", {c, c}, {6, 6});
+  EXPECT_EQ(agreement.check(square), "");
+}
+
 TEST(OnednnRandomElements, ProductsAreWrittenTransposed) {
   Agreement agreement("onednn", 2);
   using Ints = std::vector<std::int64_t>;
