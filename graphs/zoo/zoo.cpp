@@ -26,12 +26,13 @@ constexpr Sizes kVggImage = {224, 224, 255};      // five halvings must leave 7x
 constexpr Sizes kPatchedImage = {224, 224, 224};  // one position embedding per patch
 constexpr Sizes kBertTokens = {128, 1, 512};
 constexpr Sizes kSteps = {64, 1, 65536};
+constexpr Sizes kGraph = {2708, 16, 16384};
 
 struct Entry {
   Graph (*make)(const ZooOptions&);
   Sizes image;
   Sizes sequence;
-  bool has_batch = true;
+  Sizes nodes = kNone;
 };
 
 // Figures of the vision models: torchvision's model pages, whose operation counts are
@@ -89,8 +90,8 @@ constexpr Entry kEntries[] = {
     {make_vit_tiny16, kPatchedImage, kNone},
     {make_dcgan, kNone, kNone},
     {make_lstm, kNone, kSteps},
-    {make_gcn_cora, kNone, kNone, false},
-    {make_gcn_cora_edges, kNone, kNone, false},
+    {make_gcn_cora, kNone, kNone, kGraph},
+    {make_gcn_cora_edges, kNone, kNone, kGraph},
 };
 static_assert(std::size(kModels) == std::size(kEntries));
 
@@ -124,7 +125,7 @@ Graph build_zoo_model(std::string_view name, const ZooOptions& options) {
                 fmt::format("{}: batch must be positive, is {}", name, options.batch));
   }
   const Entry& entry = kEntries[model - std::begin(kModels)];
-  if (options.batch > 1 && !entry.has_batch) {
+  if (options.batch > 1 && entry.nodes.standard != 0) {
     throw Error(Code::kInvalidArgument,
                 fmt::format("{}: has no batch, {} given", name, options.batch));
   }
@@ -132,6 +133,7 @@ Graph build_zoo_model(std::string_view name, const ZooOptions& options) {
   resolved.image_size = resolve(name, "image size", options.image_size, entry.image);
   resolved.sequence_length =
       resolve(name, "sequence length", options.sequence_length, entry.sequence);
+  resolved.nodes = resolve(name, "nodes", options.nodes, entry.nodes);
   return entry.make(resolved);
 }
 

@@ -17,6 +17,7 @@ struct ZooOptions {
   int batch = 1;
   int image_size = 0;       // pixels, square; 0: the published size (vision models)
   int sequence_length = 0;  // tokens; 0: the model's default (language models)
+  int nodes = 0;            // of the graph; 0: the published number (graph networks)
   std::uint64_t seed = 1;
 };
 

@@ -93,6 +93,10 @@ void add_zoo(CLI::App& app, Common& common) {
       ->type_name("N")
       ->check(CLI::Validator(CLI::PositiveNumber).description(""));
   exporter
+      ->add_option("--nodes", flags->options.nodes, "Nodes of the graph (default: as published)")
+      ->type_name("N")
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+  exporter
       ->add_option("--seed", flags->options.seed,
                    fmt::format("Seed of the weights (default: {})", flags->options.seed))
       ->type_name("N");

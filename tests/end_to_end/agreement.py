@@ -172,8 +172,8 @@ def find_model(flags, folder):
             run([ROOT / "scripts" / "fetch-model", name, "-o", model])
         return model, shapes + flags.shape, limits, known.get("pages", [])
     model = folder / f"{name}.onnx"
-    sizes = [f for flag, value in (("--image-size", flags.image_size), ("--sequence-length", flags.sequence_length))
-             if value for f in (flag, value)]
+    sizes = [f for flag, value in (("--image-size", flags.image_size), ("--nodes", flags.nodes),
+                                         ("--sequence-length", flags.sequence_length)) if value for f in (flag, value)]
     run([flags.inlay, "zoo", "export", name, "-o", model, *sizes])
     return model, flags.shape, limits, []
 
@@ -188,6 +188,7 @@ def main():
     parser.add_argument("--models", default=ROOT / "build" / "models", help="folder of the --real models")
     parser.add_argument("--image-size", type=int)
     parser.add_argument("--sequence-length", type=int)
+    parser.add_argument("--nodes", type=int)
     parser.add_argument("--shape", action="append", default=[])
     parser.add_argument("--limit", action="append", default=[], help="NAME=N: integers below N")
     parser.add_argument("--value", action="append", default=[], help="NAME=N: the input is this integer, at import")

@@ -143,6 +143,7 @@ TEST(Zoo, SaysWhichNamesAndSizesItTakes) {
             "bert_base: sequence length must lie in 1 to 512, is 513");
   EXPECT_EQ(message_of("bert_base", {.image_size = 224}),
             "bert_base: has no image size, 224 given");
+  EXPECT_EQ(message_of("gcn_cora", {.nodes = 3}), "gcn_cora: nodes must lie in 16 to 16384, is 3");
   EXPECT_EQ(message_of("gcn_cora", {.batch = 2}), "gcn_cora: has no batch, 2 given");
   EXPECT_EQ(message_of("resnet50", {.batch = 0}), "resnet50: batch must be positive, is 0");
 }
