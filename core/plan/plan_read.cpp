@@ -13,6 +13,8 @@
 namespace inlay {
 namespace {
 
+constexpr int kMaxThreads = 4096;
+
 using Json = nlohmann::json;
 
 // A place in the document, for messages: "steps[3].inputs[0]". Reads what is there or refuses it.
@@ -234,7 +236,7 @@ RegionNode read_node(const Place& place, std::size_t value_count) {
 }
 
 Region read_region(const Place& place) {
-  place.expect_keys({"pattern", "values", "nodes", "inputs", "outputs"});
+  place.expect_keys({"pattern", "values", "nodes", "inputs", "outputs"}, {"most_threads"});
   Region region;
   region.pattern = place.at("pattern").text();
   region.values = place.at("values").list(read_region_value);
@@ -242,6 +244,9 @@ Region read_region(const Place& place) {
   region.nodes = place.at("nodes").list([count](const Place& p) { return read_node(p, count); });
   region.inputs = place.at("inputs").indices(count);
   region.outputs = place.at("outputs").indices(count);
+  if (place.has("most_threads")) {
+    region.most_threads = static_cast<int>(place.at("most_threads").integer(1, kMaxThreads));
+  }
   return region;
 }
 
@@ -349,7 +354,6 @@ Plan parse_plan(std::string_view text, const std::string& source) {
       {"format", "model", "model_hash", "threads", "arena_bytes", "arena_lower_bound_bytes",
        "inputs", "outputs", "plugins", "constants", "values", "steps", "regions"},
       {"content_hash"});
-  constexpr int kMaxThreads = 4096;
   Plan plan;
   plan.model = root.at("model").text();
   plan.model_hash = root.at("model_hash").text();

@@ -114,11 +114,13 @@ Json list_json(const std::vector<T>& items, const Writer& writer) {
 }
 
 Json region_json(const Region& region) {
-  return {{"pattern", text_json(region.pattern)},
-          {"values", list_json(region.values, region_value_json)},
-          {"nodes", list_json(region.nodes, node_json)},
-          {"inputs", region.inputs},
-          {"outputs", region.outputs}};
+  Json json = {{"pattern", text_json(region.pattern)},
+               {"values", list_json(region.values, region_value_json)},
+               {"nodes", list_json(region.nodes, node_json)},
+               {"inputs", region.inputs},
+               {"outputs", region.outputs}};
+  if (region.most_threads != 0) json["most_threads"] = region.most_threads;
+  return json;
 }
 
 Json value_json(const PlanValue& value) {

@@ -119,6 +119,7 @@ std::string expression(const Region& region, const std::vector<int>& producer, i
 Hash region_hash(const Region& region, bool with_constants) {
   Hasher hasher;
   hasher.add(region.pattern).add(static_cast<std::int64_t>(region.nodes.size()));
+  if (region.most_threads != 0) hasher.add(std::int64_t{region.most_threads});
   ValueHasher values(region, with_constants, hasher);
   const auto add_values = [&](const std::vector<int>& list) {
     hasher.add(static_cast<std::int64_t>(list.size()));

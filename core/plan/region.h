@@ -43,13 +43,16 @@ struct Region {
   std::vector<RegionNode> nodes;  // topological order
   std::vector<int> inputs;        // non-constant values read from outside, in order of first use
   std::vector<int> outputs;       // values read outside, in order of production
+  // The most threads a run of it may use; 0: the plan's. A small region gains nothing from more
+  // than one and pays for waking the others.
+  int most_threads = 0;
   bool operator==(const Region&) const = default;
 };
 
 // Equal for regions that do the same work: operators, attributes, types, layouts, structure, which
-// values are constant; names left out. `with_constants` adds the constants' bytes (an artefact's
-// identity); without them it is the key of a measurement, whose time does not depend on the values
-// of weights. Inline constants (kMaxInlineElements) count in both.
+// values are constant, threads; names left out. `with_constants` adds the constants' bytes (an
+// artefact's identity); without them it is the key of a measurement, whose time does not depend on
+// the values of weights. Inline constants (kMaxInlineElements) count in both.
 Hash region_hash(const Region& region, bool with_constants);
 
 // "Relu(Conv(x, w, b))"-like one-liner for messages and reports: operators and the first output's

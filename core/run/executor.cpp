@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <optional>
 
 #include "core/base/error.h"
 #include "core/run/programs.h"
+#include "core/run/thread_pool.h"
 
 namespace inlay {
 namespace {
@@ -102,6 +104,7 @@ struct End {
 struct Executor::State {
   Plan plan;
   ParallelFor parallel_for;
+  int threads = 1;
   std::vector<std::shared_ptr<Device>> devices;
   std::shared_ptr<const Programs> programs;  // one for all twins
   std::vector<Tensor> constants;  // as Plan::constants; empty where no value is made of it
@@ -112,6 +115,8 @@ struct Executor::State {
   std::vector<std::unique_ptr<Instance>> instances;  // by step; null for what the host does itself
   std::vector<std::optional<LayoutConversion>> conversions;  // by step
   std::vector<std::size_t> copy_bytes;                       // by step
+  std::vector<ThreadLimit*> limits;                          // by step; null: none
+  std::map<int, ThreadLimit> made_limits;                    // by threads
   std::vector<End> inputs;
   std::vector<End> outputs;
   bool is_tracing = false;
@@ -181,6 +186,7 @@ void Executor::State::make_step(std::size_t s) {
   instances.emplace_back();
   conversions.emplace_back();
   copy_bytes.push_back(0);
+  limits.push_back(nullptr);
   if (step.kind == StepKind::kConvert) {
     const PlanValue& from = value(step.inputs[0]);
     conversions.back().emplace(from.type, from.layout, value(step.outputs[0]).layout);
@@ -191,6 +197,8 @@ void Executor::State::make_step(std::size_t s) {
     return;
   }
   Program& program = *programs->list[static_cast<std::size_t>(programs->of_step[s])];
+  const int most = most_threads(plan.regions[static_cast<std::size_t>(step.region)], threads);
+  if (most < threads) limits.back() = &made_limits.try_emplace(most, most).first->second;
   instances.back() = program.instantiate(program.workspace_bytes() > 0 ? workspace.get() : nullptr);
   const auto tensors_of = [&](const std::vector<int>& values) {
     std::vector<HostTensor> tensors;
@@ -272,7 +280,8 @@ void Executor::State::prepare() {
 void Executor::State::run_step(std::size_t s) {
   const PlanStep& step = plan.steps[s];
   if (instances[s] != nullptr) {
-    instances[s]->run();
+    limits[s] == nullptr ? instances[s]->run()
+                         : limits[s]->execute([this, s] { instances[s]->run(); });
   } else if (conversions[s]) {
     conversions[s]->run(pointer(step.inputs[0]), pointer(step.outputs[0]));
   } else if (copy_bytes[s] > 0) {
@@ -299,11 +308,11 @@ Executor::Executor(const Plan& plan, const Weights& weights, PluginHost& host)
   state.plan = plan;
   state.parallel_for = host.parallel_for();
   state.devices = open_devices(plan, host);
+  state.threads = std::min(plan.threads, host.threads());
   // Packing constants may be parallel work as well.
   run_in_pool(state.parallel_for, [&] {
-    const int threads = std::min(plan.threads, host.threads());
-    state.programs =
-        std::make_shared<const Programs>(compile_programs(plan, weights, state.devices, threads));
+    state.programs = std::make_shared<const Programs>(
+        compile_programs(plan, weights, state.devices, state.threads));
   });
   state.keep_constants(weights);
   state.prepare();
@@ -317,6 +326,7 @@ std::unique_ptr<Executor> Executor::twin() const {
   state.plan = state_->plan;
   state.parallel_for = state_->parallel_for;
   state.devices = state_->devices;
+  state.threads = state_->threads;
   state.programs = state_->programs;
   state.constants = state_->constants;
   state.prepare();

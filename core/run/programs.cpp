@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/run/thread_pool.h"
 
 namespace inlay {
 namespace {
@@ -48,6 +49,10 @@ Region with_constants(const Region& region, const PlanStep& step, const Weights&
 }
 
 }  // namespace
+
+int most_threads(const Region& region, int threads) {
+  return region.most_threads == 0 ? threads : std::min(region.most_threads, threads);
+}
 
 std::vector<std::shared_ptr<Device>> open_devices(const Plan& plan, PluginHost& host) {
   std::vector<std::shared_ptr<Device>> devices;
@@ -102,8 +107,12 @@ Programs compile_programs(const Plan& plan, const Weights& weights,
     Device& device = *devices[static_cast<std::size_t>(step.plugin)];
     const Region region = with_constants(plan.regions[region_index], step, weights);
     std::string declined;
+    const int most = most_threads(region, threads);
+    const auto compile = [&] {
+      programs.list.push_back(device.compile(region, {.thread_cap = most}, &declined));
+    };
     try {
-      programs.list.push_back(device.compile(region, {.thread_cap = threads}, &declined));
+      most < threads ? ThreadLimit(most).execute(compile) : compile();
     } catch (const Error& error) {
       throw Error(error.code(), fmt::format("{}: {}", name_of_step(plan, s), error.what()));
     }

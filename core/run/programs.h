@@ -25,6 +25,9 @@ struct Programs {
   std::vector<int> of_step;                    // into `list`; -1 for a step that runs no program
 };
 
+// The most threads for a run of the region, of a plan for `threads`.
+int most_threads(const Region& region, int threads);
+
 // throws  Error{kUnsupported} if a plugin declines, Error{kPluginFailed} if it fails; both name the
 // step
 Programs compile_programs(const Plan& plan, const Weights& weights,

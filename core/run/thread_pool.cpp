@@ -1,5 +1,8 @@
 #include "core/run/thread_pool.h"
 
+#include <algorithm>
+#include <string>
+
 #include "core/base/error.h"
 
 #ifdef INLAY_STD_THREAD_SCHEDULER
@@ -15,6 +18,18 @@
 #endif
 
 namespace inlay {
+namespace {
+
+// Of the ThreadLimit that this thread calls within; 0: none.
+thread_local int limit = 0;
+
+void check_threads(int threads) {
+  if (threads >= 1) return;
+  throw Error(Code::kInvalidArgument,
+              "threads: expected at least 1, found " + std::to_string(threads));
+}
+
+}  // namespace
 
 #ifdef INLAY_STD_THREAD_SCHEDULER
 
@@ -42,7 +57,7 @@ struct ThreadPool::State {
 
   void parallel_for(std::int64_t count, void (*body)(void*, std::int64_t), void* argument) {
     std::unique_lock owner(one_job, std::defer_lock);
-    if (is_inside || count <= 1 || workers.empty() || !owner.try_lock()) {
+    if (is_inside || limit == 1 || count <= 1 || workers.empty() || !owner.try_lock()) {
       for (std::int64_t i = 0; i < count; ++i) body(argument, i);
       return;
     }
@@ -96,6 +111,18 @@ struct ThreadPool::State {
 
 thread_local bool ThreadPool::State::is_inside = false;
 
+// Above one thread it does not limit: this pool uses all its threads or none.
+struct ThreadLimit::State {
+  explicit State(int thread_count) : threads(thread_count) {}
+
+  template <typename Function>
+  void execute(const Function& function) {
+    function();
+  }
+
+  const int threads;
+};
+
 void ThreadPool::execute(void (*function)(void*), void* argument) { function(argument); }
 
 #else
@@ -109,6 +136,14 @@ struct ThreadPool::State {
 
   void parallel_for(std::int64_t count, void (*body)(void*, std::int64_t), void* argument) {
     if (count <= 0) return;
+    if (limit != 0 && limit < threads) {  // in its arena, not in this pool's
+      if (limit == 1) {
+        for (std::int64_t i = 0; i < count; ++i) body(argument, i);
+      } else {
+        tbb::parallel_for(std::int64_t{0}, count, [=](std::int64_t i) { body(argument, i); });
+      }
+      return;
+    }
     execute([=] {
       if (count == 1) {
         body(argument, 0);
@@ -134,17 +169,42 @@ void ThreadPool::execute(void (*function)(void*), void* argument) {
   state_->execute([=] { function(argument); });
 }
 
+struct ThreadLimit::State {
+  explicit State(int thread_count) : threads(thread_count), arena(thread_count) {}
+
+  template <typename Function>
+  void execute(const Function& function) {
+    arena.execute(function);
+  }
+
+  const int threads;
+  tbb::task_arena arena;
+};
+
 #endif
 
 ThreadPool::ThreadPool(int threads) {
-  if (threads < 1) {
-    throw Error(Code::kInvalidArgument,
-                "threads: expected at least 1, found " + std::to_string(threads));
-  }
+  check_threads(threads);
   state_ = std::make_unique<State>(threads);
 }
 
 ThreadPool::~ThreadPool() = default;
+
+ThreadLimit::ThreadLimit(int threads) {
+  check_threads(threads);
+  state_ = std::make_unique<State>(threads);
+}
+
+ThreadLimit::~ThreadLimit() = default;
+
+void ThreadLimit::execute(void (*function)(void*), void* argument) {
+  struct Restore {
+    int before = limit;
+    ~Restore() { limit = before; }
+  } restore;
+  limit = restore.before == 0 ? state_->threads : std::min(restore.before, state_->threads);
+  state_->execute([=] { function(argument); });
+}
 
 int ThreadPool::threads() const { return state_->threads; }
 

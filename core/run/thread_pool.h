@@ -33,6 +33,28 @@ class ThreadPool {
   std::unique_ptr<State> state_;
 };
 
+// Calls functions so that no more than so many threads work on what they do: those of a library on
+// oneTBB included, and of parallel_for. One call at a time.
+class ThreadLimit {
+ public:
+  // threads  at least 1; above the pool's it limits nothing
+  explicit ThreadLimit(int threads);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+
+  template <typename Function>
+  void execute(const Function& function) {
+    execute([](void* f) { (*static_cast<const Function*>(f))(); },
+            const_cast<Function*>(&function));
+  }
+  void execute(void (*function)(void*), void* argument);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 // Processors this process may use (affinity and cgroup quota respected).
 int available_threads();
 

@@ -36,6 +36,7 @@ struct CandidateCost {
   std::string
       reason;  // set iff cost is absent: declined, wrong result, crashed, hung, excluded, pruned
   CostOrigin origin = CostOrigin::kUntried;
+  int most_threads = 0;  // with which it costs that; 0: the host's
 };
 
 struct ConversionCost {

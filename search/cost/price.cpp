@@ -35,6 +35,13 @@ constexpr double kLeastGiveUpNs = 5e6;
 // Enough to tell rivals apart; the two that matter meet again in the race.
 constexpr double kTargetInterval = 0.03;
 
+// Work below this, and not this much slower than the best of its group, is measured on one thread
+// too: waking another costs some microseconds.
+constexpr double kSmallNs = 200e3;
+constexpr double kRivalRatio = 1.1;
+// By which one thread must be better, since the better of two noisy times flatters.
+constexpr double kClearGain = 0.03;
+
 // Looked at again: spread above this share of the time, and not this much slower than the best of
 // its group.
 constexpr double kWideSpread = 0.05;
@@ -96,6 +103,7 @@ class Pricer {
     cover_nodes();
     for (WorkGroup& group : groups_) price_group(group);
     for (WorkGroup& group : groups_) refine(group);
+    for (WorkGroup& group : groups_) try_one_thread(group);
 
     Priced priced;
     priced.costs.dispatch_ns = overhead_.dispatch_ns;
@@ -205,6 +213,32 @@ class Pricer {
       meter_.report(fmt::format("again {} on {}", summary(work.region), work.plugin));
       measure(work, kSecondSeconds, kInfinity);
     }
+  }
+
+  void try_one_thread(WorkGroup& group) {
+    if (context_.host.threads() == 1) return;
+    const double limit_ns = std::min(kSmallNs, kRivalRatio * best_of(group));
+    for (Work& work : group.works) {
+      if (!work.result.cost || work.result.cost->ns > limit_ns) continue;
+      const PluginRecord* plugin = context_.host.find(work.plugin);
+      if (plugin == nullptr || plugin->manifest.threads == "fixed") continue;
+      if (meter_.standing().why_out(work.plugin).empty()) try_one_thread(work);
+    }
+  }
+
+  // What fails on one thread only is no way to run it, and no fault of the other.
+  void try_one_thread(Work& work) {
+    Work alone = work;
+    alone.region.most_threads = 1;
+    alone.key = region_key(MeasurementKind::kMeasure, alone.region, work.plugin, context_.host);
+    alone.is_done = false;
+    alone.result = {};
+    meter_.expect_more(1);
+    price_work(alone, work.result.cost->ns, Need::kOptional);
+    if (!alone.result.cost) return;
+    if (alone.result.cost->ns > (1 - kClearGain) * work.result.cost->ns) return;
+    work.result.cost = alone.result.cost;
+    work.result.most_threads = 1;
   }
 
   // Measured alone a region contains what the executor does around one step; the table holds the

@@ -23,7 +23,7 @@ class Lowering {
       native_[id] = builder_.add_input(value.name, value.type, dense(value.type));
     }
     for (const int id : placement.candidates) {
-      add_candidate(candidates_.list[static_cast<std::size_t>(id)]);
+      add_candidate(id);
     }
     for (const ValueId id : graph_.outputs()) {
       builder_.add_output(in_layout(id, dense(graph_.value(id).type)));
@@ -36,7 +36,8 @@ class Lowering {
     return Layout::dense(static_cast<int>(type.shape.size()));
   }
 
-  void add_candidate(const Candidate& candidate) {
+  void add_candidate(int id) {
+    const Candidate& candidate = candidates_.list[static_cast<std::size_t>(id)];
     if (candidate.pattern == kJointPattern) {
       const ValueId target = candidate.outputs.front();
       std::vector<int> parts;
@@ -69,8 +70,10 @@ class Lowering {
     }
     std::vector<std::string> names;
     for (const NodeId node : candidate.nodes) names.push_back(graph_.node(node).name);
-    builder_.add_run(make_region(graph_, candidate), candidate.plugin, std::move(inputs),
-                     std::move(outputs), std::move(names), candidate.aliases);
+    Region region = make_region(graph_, candidate);
+    region.most_threads = costs_.candidates[static_cast<std::size_t>(id)].most_threads;
+    builder_.add_run(region, candidate.plugin, std::move(inputs), std::move(outputs),
+                     std::move(names), candidate.aliases);
   }
 
   int in_layout(ValueId id, const Layout& layout) {

@@ -158,12 +158,19 @@ std::vector<const Report*> priced_in_order(const Report& node) {
   return rows;
 }
 
+// How many threads a candidate was measured best with.
+std::string most_threads_text(const Report& candidate) {
+  const int most = candidate["most_threads"].get<int>();
+  return most == 0 ? "all" : fmt::format("{}", most);
+}
+
 // Rows under a line for each set of nodes.
 std::string candidate_table(const Report& node) {
   Table table({{""},
                {"plugin"},
                {"pattern"},
                {"layouts"},
+               {"threads", Align::kRight},
                {"time", Align::kRight},
                {"95%", Align::kRight}});
   const std::vector<const Report*> rows = priced_in_order(node);
@@ -172,7 +179,7 @@ std::string candidate_table(const Report& node) {
     table.add({(*c)["chosen"].get<bool>() ? "*" : "",
                is_view ? "none" : (*c)["plugin"].get<std::string>(), (*c)["pattern"],
                join((*c)["input_layouts"], ",") + " → " + join((*c)["output_layouts"], ","),
-               time_text((*c)["cost"]["ns"]), spread((*c)["cost"])});
+               most_threads_text(*c), time_text((*c)["cost"]["ns"]), spread((*c)["cost"])});
   }
   const std::string lines = table.text();
   std::size_t at = lines.find('\n') + 1;

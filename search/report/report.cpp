@@ -116,6 +116,7 @@ Report candidate_json(const Graph& graph, const Placed& placed, int id, bool is_
               {"chosen", is_chosen}};
   if (cost.cost) {
     json["cost"] = cost_json(*cost.cost);
+    json["most_threads"] = cost.most_threads;
   } else {
     json["reason"] = short_reason(cost.reason, candidate.plugin);
   }
@@ -197,6 +198,9 @@ Report steps_json(const Plan& plan) {
     row["plugin"] = step.kind == StepKind::kRun
                         ? plan.plugins[static_cast<std::size_t>(step.plugin)].name
                         : "host";
+    row["most_threads"] = step.kind == StepKind::kRun
+                              ? plan.regions[static_cast<std::size_t>(step.region)].most_threads
+                              : 0;
     row["nodes"] = step.nodes;
     row["output"] = to_string(out.type);
     row["layout"] = out.layout.text();

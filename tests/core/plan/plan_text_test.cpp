@@ -199,6 +199,14 @@ TEST(PlanText, RefusesStepsThatDoNotFitTheirRegion) {
             "m.plan: steps[0].constants: expected 1, found 2");
 }
 
+TEST(PlanText, KeepsARegionsThreadsAndRefusesNone) {
+  Plan plan = sample_plan();
+  plan.regions[0].most_threads = 1;
+  EXPECT_EQ(parse_plan(to_text(plan), "m.plan"), plan);
+  EXPECT_EQ(to_text(sample_plan()).find("most_threads"), std::string::npos);
+  EXPECT_NE(refusal_after([](Plan& p) { p.regions[0].most_threads = -1; }), "accepted");
+}
+
 TEST(PlanText, RefusesViewsOfOtherBytes) {
   EXPECT_NE(refusal_after([](Plan& p) { p.values[2].type.shape = {65}; }), "accepted");
   EXPECT_NE(refusal_after([](Plan& p) { p.values[2].view_of = 2; }), "accepted");

@@ -187,6 +187,21 @@ TEST_F(ExecutorTest, GivesProgramsThePlansThreadsAndNoMoreThanTheHosts) {
   }
 }
 
+TEST_F(ExecutorTest, GivesARegionNoMoreThreadsThanItIsLimitedTo) {
+  const int x = builder_.input("x", {300});
+  const int y = builder_.temporary({300});
+  const int z = builder_.output("z", {300});
+  builder_.run("Cap", {x}, y);
+  builder_.run("Increment", {y}, z);
+  Plan plan = builder_.plan();
+  plan.threads = 2;
+  for (const int most : {0, 1, 2, 5}) {
+    for (Region& region : plan.regions) region.most_threads = most;
+    Executor executor(plan, builder_.weights(), host_);
+    EXPECT_EQ(executor.run(std::vector{numbers({300})})[0].as<float>()[299], most == 1 ? 2 : 3);
+  }
+}
+
 TEST_F(ExecutorTest, RefusesAnotherBuildOrMachine) {
   const int x = builder_.input("x", {1});
   builder_.run("Same", {x}, builder_.output("y", {1}));

@@ -11,6 +11,11 @@
 
 #include "core/base/error.h"
 
+#ifndef INLAY_STD_THREAD_SCHEDULER
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#endif
+
 namespace inlay {
 namespace {
 
@@ -92,6 +97,47 @@ TEST(ThreadPool, ExecutesAFunction) {
 }
 
 TEST(ThreadPool, RefusesNoThreads) { EXPECT_THROW(ThreadPool(0), Error); }
+
+TEST(ThreadLimit, OfOneKeepsThePoolsWorkAndOneTbbsOnTheCaller) {
+  ThreadPool pool(3);
+  ThreadLimit limit(1);
+  const ParallelFor parallel_for = pool.parallel_for();
+  // As an executor does: inside the pool, then inside the limit.
+  for_each_index(parallel_for, 1, [&](std::int64_t) {
+    limit.execute([&, caller = std::this_thread::get_id()] {
+      std::atomic<int> calls = 0;
+      for_each_index(parallel_for, 100, [&](std::int64_t) {
+        EXPECT_EQ(std::this_thread::get_id(), caller);
+        ++calls;
+      });
+      EXPECT_EQ(calls, 100);
+#ifndef INLAY_STD_THREAD_SCHEDULER
+      EXPECT_EQ(tbb::this_task_arena::max_concurrency(), 1);
+      tbb::parallel_for(0, 100, [&](int) { EXPECT_EQ(std::this_thread::get_id(), caller); });
+#endif
+    });
+  });
+}
+
+TEST(ThreadLimit, EndsWithItsCallAndLetsErrorsThrough) {
+  ThreadPool pool(3);
+  ThreadLimit limit(1);
+  EXPECT_THROW(limit.execute([] { throw Error(Code::kInternal, "inside"); }), Error);
+  std::atomic<int> most = 0;
+  std::atomic<int> working = 0;
+  // All three meet, which takes three threads.
+  for_each_index(pool.parallel_for(), 3, [&](std::int64_t) {
+    ++working;
+    for (int i = 0; i < 10000 && most < 2; ++i) {
+      most = std::max(most.load(), working.load());
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    --working;
+  });
+  EXPECT_GE(most, 2);
+}
+
+TEST(ThreadLimit, RefusesNoThreads) { EXPECT_THROW(ThreadLimit(0), Error); }
 
 TEST(AvailableThreads, IsAtLeastOneAndAtMostTheProcessors) {
   EXPECT_GE(available_threads(), 1);

@@ -32,7 +32,7 @@ struct Relu : Kernel {
   Relu() { ++alive; }
   ~Relu() override { --alive; }
   void run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
-           const RunContext&) const override {
+           [[maybe_unused]] const RunContext& context) const override {
     const float* x = inputs[0].as<float>();
     float* y = outputs[0].as<float>();
     for (std::int64_t i = 0; i < inputs[0].count(); ++i) y[i] = std::max(0.0f, x[i]);
