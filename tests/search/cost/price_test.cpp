@@ -62,13 +62,11 @@ TEST_F(PriceTest, MeasuresEqualRegionsOnce) {
   database_->for_each([&rows](const MeasurementKey& key, const Measurement&) {
     rows += key.kind == MeasurementKind::kMeasure;
   });
-  // One on each plugin, and those that may win on one thread too.
-  EXPECT_GE(rows, 2);
-  EXPECT_LE(rows, 4);
+  EXPECT_EQ(rows, 2);  // one on each plugin
 }
 
 TEST_F(PriceTest, TakesOneThreadWhereThatIsFaster) {
-  use({"crowded"});
+  use({"crowded"}, 2);
   const Candidates candidates =
       find_candidates(graph_, *host_, {.exclude = {"reference"}, .pins = {}});
   const Priced first = price(graph_, candidates, context());

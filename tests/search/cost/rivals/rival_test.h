@@ -45,7 +45,7 @@ class RivalTest : public ::testing::Test {
   }
 
   // The reference, and the rivals of these names.
-  void use(const std::vector<std::string>& rivals) {
+  void use(const std::vector<std::string>& rivals, int threads = 1) {
     const std::filesystem::path binaries = INLAY_BINARY_DIR;
     std::vector<std::filesystem::path> path{std::filesystem::path(INLAY_PLUGIN_DIR) /
                                             "reference.so"};
@@ -54,11 +54,11 @@ class RivalTest : public ::testing::Test {
     }
     host_.emplace(log_, HostOptions{.search_path = path,
                                     .exclude = {},
-                                    .threads = 1,
+                                    .threads = threads,
                                     .parallel_for = pool_.parallel_for()});
     worker_.emplace(WorkerOptions{.search_path = path,
                                   .exclude = {},
-                                  .threads = 1,
+                                  .threads = threads,
                                   .executable = binaries / "bin" / "inlay-worker"});
   }
 
