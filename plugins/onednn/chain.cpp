@@ -162,7 +162,7 @@ std::optional<Eltwise> Chain::single() const {
 }
 
 std::optional<sdk::ValueView> Chain::take_bias(std::int64_t columns) {
-  if (links_.empty() || links_[0].op != "Add") return std::nullopt;
+  if (links_.empty() || links_[0].op != "Add" || !links_[0].operand) return std::nullopt;
   const sdk::ValueView operand = *links_[0].operand;
   const bool is_row = operand.rank() > 0 && operand.dim(operand.rank() - 1) == columns &&
                       operand.count() == columns;

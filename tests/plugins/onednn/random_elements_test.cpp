@@ -117,6 +117,11 @@ TEST(OnednnRandomElements, AValueWithItself) {
         behind.apply("Sub", {behind.input("A", {4, 9}), behind.input("B", {9})}, {4, 9});
     behind.apply(op, {sum, sum}, {4, 9});
     EXPECT_EQ(agreement.check(behind), "") << op;
+    RegionCase product("matmul");
+    const int y = product.apply(
+        "MatMul", {product.input("A", {4, 3}), product.constant("B", {3, 9})}, {4, 9});
+    product.apply(op, {y, y}, {4, 9});
+    EXPECT_EQ(agreement.check(product), "") << op;
   }
 }
 
