@@ -45,44 +45,6 @@ class Tensors {
   std::vector<std::byte*> outputs_;
 };
 
-// Puts the caches into the state in which a step of a whole model finds them. Since its last run
-// the other steps have gone through their weights, so its own weights are no longer near; its
-// inputs were written a moment ago, and its outputs go to memory that the arena has just freed. All
-// threads take part, so that every core's cache is treated and the pool is as awake as between two
-// steps.
-class Caches {
- public:
-  explicit Caches(const ParallelFor& parallel_for)
-      : parallel_for_(parallel_for), elsewhere_(Tensor::zeros({DType::kU8, {kElsewhereBytes}})) {}
-
-  void prepare(const Tensors& tensors) const {
-    read(elsewhere_);
-    for (const Tensor& tensor : tensors.all()) read(tensor);
-  }
-
- private:
-  static constexpr std::int64_t kElsewhereBytes = std::int64_t{8} << 20;  // above two cores' L2
-  static constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
-
-  void read(const Tensor& tensor) const {
-    const std::size_t chunks = (tensor.size_bytes() + kChunkBytes - 1) / kChunkBytes;
-    parallel_for_(
-        static_cast<std::int64_t>(chunks),
-        [](void* argument, std::int64_t chunk) {
-          const Tensor& source = *static_cast<const Tensor*>(argument);
-          constexpr std::size_t kLineBytes = 64;
-          const std::size_t begin = static_cast<std::size_t>(chunk) * kChunkBytes;
-          const std::size_t end = std::min(begin + kChunkBytes, source.size_bytes());
-          const volatile std::byte* bytes = source.data();
-          for (std::size_t i = begin; i < end; i += kLineBytes) static_cast<void>(bytes[i]);
-        },
-        const_cast<Tensor*>(&tensor));
-  }
-
-  const ParallelFor& parallel_for_;
-  Tensor elsewhere_;
-};
-
 // Largest k such that fewer than k of n samples lie below the median with at most 2.5 %
 // probability: the k-th smallest and k-th largest bound the median with 95 % confidence; 0 if n is
 // too small. Binomial(n, 1/2), exactly up to n = 1000, then its normal limit. David and Nagaraja,
@@ -119,13 +81,12 @@ Stats stats_of(std::vector<double>* samples_ns) {
 }
 
 Stats measure(Executor& executor, std::span<const Tensor> inputs, const MeasureOptions& options,
-              const ParallelFor& parallel_for) {
+              Caches& caches) {
   constexpr std::size_t kMaxSamples = 20000;
   Tensors tensors(executor.plan(), inputs);
-  const Caches caches(parallel_for);
   std::vector<double> samples;
   const auto sample = [&] {
-    caches.prepare(tensors);
+    caches.prepare(options.elsewhere_bytes, tensors.all());
     const Clock::time_point start = Clock::now();
     tensors.run(executor);
     samples.push_back(ns_since(start));

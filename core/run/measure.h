@@ -2,13 +2,16 @@
 // the caches as a model's other steps leave them, so that weights do not flatter it by lying close
 // since the last run.
 //
-//   const Stats stats = measure(executor, inputs, {.max_seconds = 0.5}, host.parallel_for());
+//   Caches caches(host.parallel_for());
+//   const Stats stats = measure(executor, inputs, {.max_seconds = 0.5}, caches);
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include "core/run/caches.h"
 #include "core/run/executor.h"
 
 namespace inlay {
@@ -29,15 +32,18 @@ struct MeasureOptions {
   // stop sampling after this, warm-up included; always one sample at least
   double max_seconds = 0.5;
   double target_relative_ci = 0.02;  // stop once (high - low) / median is at most this
+  // What the model's other steps read between two runs of the region, at least the cores' own
+  // caches: where that is more than the shared cache keeps, weights come from memory.
+  std::int64_t elsewhere_bytes = std::int64_t{8} << 20;
   // a first run longer than this is the one sample
   double give_up_ns = std::numeric_limits<double>::infinity();
 };
 
-// inputs        one per plan input, dense
-// parallel_for  of the host that the executor uses
-// throws        as Executor::run
+// inputs   one per plan input, dense
+// caches   of the host that the executor uses
+// throws   as Executor::run
 Stats measure(Executor& executor, std::span<const Tensor> inputs, const MeasureOptions& options,
-              const ParallelFor& parallel_for);
+              Caches& caches);
 
 // The samples' statistics; sorts them. At least one sample.
 Stats stats_of(std::vector<double>* samples_ns);

@@ -108,6 +108,7 @@ class Worker {
     options.threads = json.at("threads").get<int>();
     pool_.emplace(options.threads);
     options.parallel_for = pool_->parallel_for();
+    caches_.emplace(options.parallel_for);
     host_.emplace(log_, std::move(options));
     return true;
   }
@@ -142,8 +143,8 @@ class Worker {
     const Loaded loaded = load(json.at("plan"), request, 0);
     const std::vector<Tensor> inputs = random_inputs(
         loaded.plan, json.at("seed").get<std::uint64_t>(), max_values_from(json.at("max_values")));
-    return to_json(measure(*loaded.executor, inputs, measure_options_from(json.at("options")),
-                           host_->parallel_for()));
+    return to_json(
+        measure(*loaded.executor, inputs, measure_options_from(json.at("options")), *caches_));
   }
 
   Json measure_pair_of_plans(const Json& json, const Message& request) {
@@ -202,6 +203,7 @@ class Worker {
   NullLog log_;
   std::optional<ThreadPool> pool_;
   std::optional<PluginHost> host_;
+  std::optional<Caches> caches_;
 };
 
 }  // namespace

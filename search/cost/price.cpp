@@ -175,6 +175,7 @@ class Pricer {
     request.options.max_seconds = seconds;
     request.options.target_relative_ci = kTargetInterval;
     request.options.give_up_ns = give_up_ns;
+    request.options.elsewhere_bytes = elsewhere_bytes_;
     take(work,
          meter_.measure(work.key, lower_region(work.region, work.plugin, context_.host), request),
          CostOrigin::kMeasured);
@@ -231,6 +232,7 @@ class Pricer {
     Work alone = work;
     alone.region.most_threads = 1;
     alone.key = region_key(MeasurementKind::kMeasure, alone.region, work.plugin, context_.host);
+    alone.key.knobs = work.key.knobs;
     alone.is_done = false;
     alone.result = {};
     meter_.expect_more(1);
@@ -290,6 +292,7 @@ class Pricer {
   const Graph& graph_;
   const Candidates& candidates_;
   const PriceContext& context_;
+  const std::int64_t elsewhere_bytes_ = bytes_between_runs(graph_);
   Meter meter_;
   ExpectedCache expected_;
   std::vector<WorkGroup> groups_;

@@ -1,5 +1,7 @@
 #include "search/cost/work.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/run/measure.h"
 #include "search/cost/meter.h"
 #include "search/verify/verify.h"
 
@@ -23,7 +26,7 @@ Hash work_hash(Region region) {
   return region_hash(region, /*with_constants=*/false);
 }
 
-Work make_work(Region region, const Candidate& candidate, Meter& meter) {
+Work make_work(Region region, const Candidate& candidate, const std::string& knobs, Meter& meter) {
   Work work;
   work.plugin = candidate.plugin;
   work.tolerance = candidate.tolerance;
@@ -32,6 +35,7 @@ Work make_work(Region region, const Candidate& candidate, Meter& meter) {
     if (work.refused.empty()) {
       work.key =
           region_key(MeasurementKind::kMeasure, region, candidate.plugin, meter.context().host);
+      work.key.knobs = knobs;
     }
   } catch (const Error& error) {  // trial run of a candidate: its plugin cannot be opened
     work.refused = error.what();
@@ -42,7 +46,21 @@ Work make_work(Region region, const Candidate& candidate, Meter& meter) {
 
 }  // namespace
 
+std::int64_t bytes_between_runs(const Graph& graph) {
+  constexpr std::int64_t kLeast = MeasureOptions{}.elsewhere_bytes;
+  constexpr std::int64_t kMost = std::int64_t{256} << 20;
+  std::int64_t total = 0;
+  for (std::int32_t v = 0; v < graph.value_count() && total < kMost; ++v) {
+    const Value& value = graph.value({v});
+    if (value.constant) total += static_cast<std::int64_t>(value.constant->size_bytes());
+  }
+  std::int64_t bytes = kLeast;
+  while (bytes < std::min(total, kMost)) bytes *= 2;
+  return bytes;
+}
+
 std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidates, Meter& meter) {
+  const std::string knobs = fmt::format("{} MiB between runs", bytes_between_runs(graph) >> 20);
   std::vector<WorkGroup> groups;
   std::map<Hash, std::size_t> group_of;
   std::map<std::pair<std::string, Hash>, std::pair<std::size_t, std::size_t>> work_of;
@@ -61,7 +79,7 @@ std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidat
     if (is_new) groups.push_back({{}, candidate.nodes.size() == 1});
     WorkGroup& group = groups[entry->second];
     work_of[{candidate.plugin, hash}] = {entry->second, group.works.size()};
-    group.works.push_back(make_work(std::move(region), candidate, meter));
+    group.works.push_back(make_work(std::move(region), candidate, knobs, meter));
     group.works.back().candidates.push_back(static_cast<int>(id));
   }
   return groups;

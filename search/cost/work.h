@@ -20,7 +20,7 @@ struct Work {
   std::string plugin;
   std::string tolerance;
   std::vector<int> candidates;  // ids; the first is the one measured
-  MeasurementKey key;           // kind kMeasure
+  MeasurementKey key;           // kind kMeasure; knobs say what is read between runs
   std::string refused;          // set if the plugin could not be opened
   bool is_done = false;
   bool is_new = false;  // measured now, not found in the database
@@ -33,6 +33,11 @@ struct WorkGroup {
   std::vector<Work> works;
   bool is_single_node = false;
 };
+
+// What a run of the model reads between two runs of one region: its constants, rounded up to a
+// power of two, so that models of about one size share measurements; from the cores' own caches up
+// to what exceeds any shared one.
+std::int64_t bytes_between_runs(const Graph& graph);
 
 // Groups in the order of their first candidate; works likewise. Views are left out: they cost
 // nothing.

@@ -15,8 +15,8 @@ class MeasureTest : public testing::Test {
     const int x = builder.input("x", {64});
     builder.run(op, {x}, builder.output("y", {64}));
     Executor executor(builder.plan(), builder.weights(), host_);
-    return measure(executor, std::vector{Tensor::zeros({DType::kF32, {64}})}, options,
-                   host_.parallel_for());
+    Caches caches(host_.parallel_for());
+    return measure(executor, std::vector{Tensor::zeros({DType::kF32, {64}})}, options, caches);
   }
 
   NullLog log_;

@@ -27,6 +27,23 @@ RandomProblem with_needed_conversions(RandomProblem problem) {
   return problem;
 }
 
+Graph with_weights(std::int64_t floats) {
+  GraphBuilder b("g");
+  const ValueId x = b.input("x", {DType::kF32, {floats}});
+  const ValueId w = b.constant("w", Tensor::zeros({DType::kF32, {floats}}));
+  b.output(b.node("a", "Add", {x, w}));
+  return b.build();
+}
+
+TEST(BytesBetweenRuns, AreTheModelsWeightsRoundedUpToAPowerOfTwo) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  EXPECT_EQ(bytes_between_runs(with_weights(1)), 8 * kMiB);
+  EXPECT_EQ(bytes_between_runs(with_weights(2 * kMiB)), 8 * kMiB);
+  EXPECT_EQ(bytes_between_runs(with_weights(2 * kMiB + 1)), 16 * kMiB);
+  EXPECT_EQ(bytes_between_runs(with_weights(25 * kMiB)), 128 * kMiB);
+  EXPECT_EQ(bytes_between_runs(with_weights(100 * kMiB)), 256 * kMiB);
+}
+
 // A conversion that was not priced is an internal error in total_cost and in the strategies.
 TEST(NeededConversions, AreAllThatAnyPlacementAsksFor) {
   Rng rng(50);
