@@ -83,6 +83,7 @@ Stats stats_of(std::vector<double>* samples_ns) {
 Stats measure(Executor& executor, std::span<const Tensor> inputs, const MeasureOptions& options,
               Caches& caches) {
   constexpr std::size_t kMaxSamples = 20000;
+  constexpr std::size_t kSamplesToLose = 4;
   Tensors tensors(executor.plan(), inputs);
   std::vector<double> samples;
   const auto sample = [&] {
@@ -102,8 +103,11 @@ Stats measure(Executor& executor, std::span<const Tensor> inputs, const MeasureO
   samples.reserve(kMaxSamples);
   const auto min_samples = static_cast<std::size_t>(std::max(options.min_samples, 1));
   std::size_t next_check = min_samples;
+  double least = first;
   while (samples.size() < kMaxSamples && !is_over()) {
     sample();
+    least = std::min(least, samples.back());
+    if (samples.size() == kSamplesToLose && least > options.rival_ns) return stats_of(&samples);
     if (samples.size() < next_check) continue;
     const Stats stats = stats_of(&samples);
     if (samples.size() >= min_samples &&

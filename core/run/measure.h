@@ -35,6 +35,8 @@ struct MeasureOptions {
   // What the model's other steps read between two runs of the region, at least the cores' own
   // caches: where that is more than the shared cache keeps, weights come from memory.
   std::int64_t elsewhere_bytes = std::int64_t{8} << 20;
+  // stop with a few samples once all of them are longer than this
+  double rival_ns = std::numeric_limits<double>::infinity();
   // a first run longer than this is the one sample
   double give_up_ns = std::numeric_limits<double>::infinity();
 };

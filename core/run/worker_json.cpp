@@ -37,13 +37,14 @@ Json to_json(const MeasureOptions& options) {
           {"max_seconds", bits_json(options.max_seconds)},
           {"target", bits_json(options.target_relative_ci)},
           {"elsewhere_bytes", options.elsewhere_bytes},
+          {"rival", bits_json(options.rival_ns)},
           {"give_up", bits_json(options.give_up_ns)}};
 }
 
 MeasureOptions measure_options_from(const Json& json) {
   return {json.at("min_samples").get<int>(), bits_value(json.at("max_seconds")),
-          bits_value(json.at("target")), json.at("elsewhere_bytes").get<std::int64_t>(),
-          bits_value(json.at("give_up"))};
+          bits_value(json.at("target")),     json.at("elsewhere_bytes").get<std::int64_t>(),
+          bits_value(json.at("rival")),      bits_value(json.at("give_up"))};
 }
 
 Json to_json(const PairStats& stats) {

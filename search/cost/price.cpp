@@ -24,7 +24,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A first look at every candidate, and a longer one at those between which the search will have to
 // decide.
 constexpr double kFirstSeconds = 0.1;
-constexpr double kSecondSeconds = 0.4;
+constexpr double kSecondSeconds = 0.3;
+
+// Not looked at further when all samples so far are this many times the best of its group.
+constexpr double kLosingRatio = 1.4;
 
 // A candidate this many times slower than the best of its group is timed once.
 constexpr double kGiveUpRatio = 10;
@@ -45,7 +48,7 @@ constexpr double kClearGain = 0.03;
 // Looked at again: spread above this share of the time, and not this much slower than the best of
 // its group.
 constexpr double kWideSpread = 0.05;
-constexpr double kCompetitiveRatio = 1.5;
+constexpr double kCompetitiveRatio = 1.25;
 
 double best_of(const WorkGroup& group) {
   double best = kInfinity;
@@ -164,16 +167,18 @@ class Pricer {
                                            {context_.host, context_.database, context_.worker,
                                             context_.seed, &expected_, context_.start_patience});
     if (!check.is_ok()) return take_failure(work, check);
-    measure(work, kFirstSeconds, std::max(kGiveUpRatio * best_ns, kLeastGiveUpNs));
+    measure(work, kFirstSeconds, kLosingRatio * best_ns,
+            std::max(kGiveUpRatio * best_ns, kLeastGiveUpNs));
     work.is_new = true;
   }
 
-  void measure(Work& work, double seconds, double give_up_ns) {
+  void measure(Work& work, double seconds, double rival_ns, double give_up_ns) {
     MeasureRequest request;
     request.seed = context_.seed;
     request.max_values = index_limits(work.region);
     request.options.max_seconds = seconds;
     request.options.target_relative_ci = kTargetInterval;
+    request.options.rival_ns = rival_ns;
     request.options.give_up_ns = give_up_ns;
     request.options.elsewhere_bytes = elsewhere_bytes_;
     take(work,
@@ -212,7 +217,7 @@ class Pricer {
       const bool is_competitive = cost.ns <= kCompetitiveRatio * best_of(group);
       if (!is_competitive || (!is_vague && !is_glimpse)) continue;
       meter_.report(fmt::format("again {} on {}", summary(work.region), work.plugin));
-      measure(work, kSecondSeconds, kInfinity);
+      measure(work, kSecondSeconds, kInfinity, kInfinity);
     }
   }
 

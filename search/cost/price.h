@@ -7,7 +7,7 @@
 // Measuring happens in the worker, by the executor itself. Equal regions are measured once. A
 // candidate is checked against the reference before its time may be used (search/verify); what
 // declines, fails, crashes or hangs has no cost and keeps its reason. A candidate ten times slower
-// than the best for the same nodes so far is timed once.
+// than the best for the same nodes so far is timed once, one clearly slower a few times.
 #pragma once
 
 #include <atomic>

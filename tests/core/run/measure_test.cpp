@@ -38,6 +38,12 @@ TEST_F(MeasureTest, TakesOneSampleOfWhatIsTooSlow) {
   EXPECT_EQ(measure_op("Slow", {.max_seconds = 10, .give_up_ns = 1e6}).samples, 1);
 }
 
+TEST_F(MeasureTest, TakesFewSamplesOfWhatIsAlwaysSlowerThanItsRival) {
+  const MeasureOptions options{.min_samples = 20, .max_seconds = 10, .rival_ns = 1e6};
+  EXPECT_LT(measure_op("Slow", options).samples, 6);
+  EXPECT_GE(measure_op("Increment", options).samples, 20);
+}
+
 TEST_F(MeasureTest, StopsWhenTheTimeIsSpent) {
   EXPECT_EQ(measure_op("Slow", {.min_samples = 1000, .max_seconds = 0}).samples, 1);
 }
