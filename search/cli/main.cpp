@@ -61,8 +61,8 @@ int main(int argc, char** argv) {
     }
     return status;
   } catch (const inlay::Error& e) {
-    return fail(e.what(),
-                e.code() == inlay::Code::kCancelled ? inlay::cli::kExitInterrupted : kExitError);
+    return fail(e.what(), e.code() == inlay::Code::kCancelled ? inlay::cli::interrupted_status()
+                                                              : kExitError);
   } catch (const std::bad_alloc&) {
     return fail("out of memory", kExitError);
   } catch (const std::exception& e) {

@@ -66,6 +66,7 @@ constexpr unsigned kGraceSeconds = 2;
 
 // A signal handler may touch only this.
 std::atomic<bool> interrupt_flag{false};
+volatile std::sig_atomic_t interrupt_signal = SIGINT;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 }  // namespace
@@ -92,17 +93,23 @@ Imported import_model(const std::filesystem::path& path, const ImportFlags& flag
                                parse_values(flags.values));
 }
 
+int interrupted_status() {
+  constexpr int kSignalBase = 128;
+  return kSignalBase + interrupt_signal;
+}
+
 const std::atomic<bool>& interrupted() { return interrupt_flag; }
 
 void watch_interrupts() {
-  const auto handler = [](int) {
+  const auto handler = [](int number) {
+    interrupt_signal = number;
     interrupt_flag = true;
     ::alarm(kGraceSeconds);
   };
   const auto end = [](int) {
     constexpr std::string_view kLine = "inlay: error: interrupted\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
-    ::_exit(kExitInterrupted);
+    ::_exit(interrupted_status());
   };
   std::signal(SIGALRM, end);
   std::signal(SIGINT, handler);

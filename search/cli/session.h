@@ -33,8 +33,9 @@ struct Session {
 Imported import_model(const std::filesystem::path& path, const ImportFlags& flags,
                       Session& session);
 
-// The exit status of a program that a signal ended, as shells give it for SIGINT.
-inline constexpr int kExitInterrupted = 130;
+// The exit status of a program that a signal ended, as shells give it: 130 for SIGINT, 143 for
+// SIGTERM.
+int interrupted_status();
 
 // Set by SIGINT and SIGTERM once watch_interrupts() was called; long work looks at it between
 // measurements.
