@@ -18,6 +18,7 @@
 #include "core/base/rng.h"
 #include "graphs/ir/graph.h"
 #include "graphs/onnx/export.h"
+#include "tests/core/base/scratch_folder.h"
 
 extern char** environ;
 
@@ -37,39 +38,18 @@ inline std::string slurp(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A new folder that goes with the program.
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "inlay_cli_XXXXXX").string();
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    path = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  fs::path path;
-};
-
-inline const TemporaryFolder& shared_folder() {
-  static const TemporaryFolder folder;
+// Goes with the program.
+inline const ScratchFolder& shared_folder() {
+  static const ScratchFolder folder;
   return folder;
 }
 
 class Cli : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_cli_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    database_ = folder_ / "costs.sqlite";
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { database_ = folder_ / "costs.sqlite"; }
   // From here on the database is one for all tests of the program that ask for it: only the first
   // of them measures.
-  void reuse_measurements() { database_ = shared_folder().path / "costs.sqlite"; }
+  void reuse_measurements() { database_ = shared_folder().path() / "costs.sqlite"; }
 
   fs::path path(const std::string& name) const { return folder_ / name; }
 
@@ -129,7 +109,8 @@ class Cli : public ::testing::Test {
     return file;
   }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  fs::path folder_ = scratch_.path();
   fs::path database_;  // the test's own, unless it reuses measurements
 };
 

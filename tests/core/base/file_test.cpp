@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "tests/core/base/scratch_folder.h"
 
 namespace inlay {
 namespace {
@@ -20,17 +21,12 @@ namespace fs = std::filesystem;
 
 class FileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_file_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   std::size_t file_count() const {
     return static_cast<std::size_t>(
         std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
-  fs::path folder_;
+  ScratchFolder scratch_;
+  fs::path folder_ = scratch_.path();
 };
 
 Code code_of(const auto& action) {

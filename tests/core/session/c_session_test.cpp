@@ -13,6 +13,7 @@
 
 #include "core/base/file.h"
 #include "core/plan/plan_text.h"
+#include "tests/core/base/scratch_folder.h"
 #include "tests/core/run/plan_builder.h"
 
 extern "C" const char* version_seen_from_c(void);
@@ -25,9 +26,6 @@ namespace fs = std::filesystem;
 class CSession : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_c_session_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     NullLog log;
     PluginHost host(log, {.search_path = runner_path()});
     PlanBuilder builder(host);
@@ -47,7 +45,6 @@ class CSession : public testing::Test {
   void TearDown() override {
     inlay_runtime_destroy(runtime_);
     inlay_session_close(session_);
-    fs::remove_all(folder_);
   }
 
   std::string path() const { return (folder_ / "m.plan").string(); }
@@ -62,7 +59,8 @@ class CSession : public testing::Test {
     EXPECT_NE(std::strstr(failure_.text, fragment), nullptr) << failure_.text;
   }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  fs::path folder_ = scratch_.path();
   inlay_runtime* runtime_ = nullptr;
   inlay_session* session_ = nullptr;
   inlay_failure failure_{sizeof(inlay_failure), 0, ""};

@@ -18,6 +18,7 @@
 #include "core/plan/plan_text.h"
 #include "core/run/random_inputs.h"
 #include "core/session/session.h"
+#include "tests/core/base/scratch_folder.h"
 #include "tests/core/run/plan_builder.h"
 
 namespace inlay {
@@ -52,13 +53,6 @@ std::uint64_t open_files() {
 
 class SessionSoak : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_soak_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path own_plan(const Runtime& runtime) const {
     PlanBuilder builder(runtime.plugin_host());
     const int x = builder.input("x", {4, 64});
@@ -72,7 +66,8 @@ class SessionSoak : public testing::Test {
     return folder_ / "own.plan";
   }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  fs::path folder_ = scratch_.path();
 };
 
 TEST_F(SessionSoak, EightThreadsAreRightAndMemoryAndFilesStayWhatTheyAre) {

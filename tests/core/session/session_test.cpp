@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/plan/plan_text.h"
+#include "tests/core/base/scratch_folder.h"
 #include "tests/core/run/plan_builder.h"
 
 namespace inlay {
@@ -18,13 +19,6 @@ namespace fs = std::filesystem;
 
 class SessionTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_session_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   // y = (x + 1) * scale and z = y + bias: constants of both kinds, those of programs and of values.
   Plan make_plan(const std::string& model, Weights* weights) const {
     PlanBuilder builder(runtime_.plugin_host());
@@ -67,7 +61,8 @@ class SessionTest : public testing::Test {
     EXPECT_NE(std::string(error.what()).find(fragment), std::string::npos) << error.what();
   }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  fs::path folder_ = scratch_.path();
   Runtime runtime_{{.plugins = runner_path(), .threads = 2}};
 };
 

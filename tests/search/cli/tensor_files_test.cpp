@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/rng.h"
+#include "tests/core/base/scratch_folder.h"
 
 namespace inlay::cli {
 namespace {
@@ -16,13 +17,8 @@ namespace fs = std::filesystem;
 
 class TensorFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_tensors_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  fs::path folder_;
+  ScratchFolder scratch_;
+  fs::path folder_ = scratch_.path();
 };
 
 std::vector<Tensor> samples() {

@@ -16,6 +16,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "tests/core/base/scratch_folder.h"
 
 namespace inlay {
 namespace {
@@ -25,15 +26,10 @@ namespace fs = std::filesystem;
 // A folder of its own for each test, removed with it.
 class CostDatabaseTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_database_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    path_ = folder_ / "costs.sqlite";
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { path_ = folder_ / "costs.sqlite"; }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  fs::path folder_ = scratch_.path();
   fs::path path_;
 };
 

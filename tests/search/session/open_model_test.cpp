@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "graphs/onnx/export.h"
+#include "tests/core/base/scratch_folder.h"
 
 namespace inlay {
 namespace {
@@ -13,9 +14,6 @@ namespace fs = std::filesystem;
 class OpenModel : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "inlay_open_model_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     GraphBuilder builder("small");
     const ValueId x = builder.input("x", {DType::kF32, {128}});
     const ValueId two =
@@ -25,11 +23,11 @@ class OpenModel : public testing::Test {
     options_.database = folder_ / "costs";
     options_.worker = INLAY_BINARY_DIR "/bin/inlay-worker";
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   fs::path model() const { return folder_ / "small.onnx"; }
 
-  fs::path folder_;
+  ScratchFolder scratch_;
+  fs::path folder_ = scratch_.path();
   ModelOptions options_;
   Runtime runtime_{{.plugins = {INLAY_PLUGIN_DIR "/reference.so"}, .threads = 1}};
 };

@@ -16,6 +16,7 @@
 #include "core/run/worker_client.h"
 #include "search/cost/database.h"
 #include "search/cost/price.h"
+#include "tests/core/base/scratch_folder.h"
 
 namespace inlay {
 
@@ -33,16 +34,8 @@ class WarningLog : public Log {
 
 class RivalTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "inlay_rival_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    database_.emplace(folder_ / "costs.sqlite");
-  }
-  void TearDown() override {
-    database_.reset();
-    std::filesystem::remove_all(folder_);
-  }
+  void SetUp() override { database_.emplace(folder_ / "costs.sqlite"); }
+  void TearDown() override { database_.reset(); }
 
   // The reference, and the rivals of these names.
   void use(const std::vector<std::string>& rivals, int threads = 1) {
@@ -67,7 +60,8 @@ class RivalTest : public ::testing::Test {
         .host = *host_, .database = *database_, .worker = *worker_, .log = log_, .progress = {}};
   }
 
-  std::filesystem::path folder_;
+  ScratchFolder scratch_;
+  std::filesystem::path folder_ = scratch_.path();
   WarningLog log_;
   ThreadPool pool_{1};
   std::optional<CostDatabase> database_;
