@@ -163,7 +163,11 @@ struct PluginHost::State {
         options(std::move(given)),
         services(std::make_shared<HostServices>(
             HostServices{given_log, options.parallel_for ? options.parallel_for : run_inline,
-                         std::max(options.threads, 1)})) {}
+                         std::max(options.threads, 1)})) {
+    if (!options.execute_on) {
+      options.execute_on = [](int, void (*function)(void*), void* argument) { function(argument); };
+    }
+  }
 
   void scan();
   std::string usable_names() const;  // for a message
@@ -256,6 +260,8 @@ const PluginRecord* PluginHost::find(std::string_view name) const {
 int PluginHost::threads() const { return state_->services->threads; }
 
 const ParallelFor& PluginHost::parallel_for() const { return state_->services->parallel_for; }
+
+const ExecuteOn& PluginHost::execute_on() const { return state_->options.execute_on; }
 
 std::shared_ptr<Device> PluginHost::open_device(std::string_view plugin, int index) {
   const std::string name(plugin);

@@ -40,11 +40,16 @@ struct PluginRecord {
 using ParallelFor =
     std::function<void(std::int64_t count, void (*body)(void*, std::int64_t), void* argument)>;
 
+// Calls function(argument) on up to `most` of the process's threads, of which nobody else has any
+// meanwhile; core/run gives it. Default: calls it.
+using ExecuteOn = std::function<void(int most, void (*function)(void*), void* argument)>;
+
 struct HostOptions {
   std::vector<std::filesystem::path> search_path;  // folders, or single plugin files
   std::vector<std::string> exclude;                // plugin names
   int threads = 1;
   ParallelFor parallel_for;
+  ExecuteOn execute_on;
 };
 
 // INLAY_PLUGIN_PATH (colon-separated), else the plugins near the running program and near the
@@ -113,6 +118,7 @@ class PluginHost {
   const PluginRecord* find(std::string_view name) const;  // usable ones only
   int threads() const;
   const ParallelFor& parallel_for() const;  // HostOptions' one, or inline; never empty
+  const ExecuteOn& execute_on() const;      // likewise
 
   // May be called from several threads.
   // Loads the plugin if need be and creates its device `index`; the same device object for the same

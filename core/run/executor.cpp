@@ -57,16 +57,16 @@ void check_weights(const Plan& plan, const Weights& weights) {
   }
 }
 
-// Calls the function inside the pool and lets out what it throws. Allocates nothing.
+// Calls the function on so many threads and lets out what it throws. Allocates nothing.
 template <typename Function>
-void run_in_pool(const ParallelFor& parallel_for, const Function& function) {
+void run_on(const ExecuteOn& execute_on, int threads, const Function& function) {
   struct Call {
     const Function& function;
     std::exception_ptr failure;
   } call{function, nullptr};
-  parallel_for(
-      1,
-      [](void* argument, std::int64_t) {
+  execute_on(
+      threads,
+      [](void* argument) {
         Call& c = *static_cast<Call*>(argument);
         try {
           c.function();
@@ -103,7 +103,7 @@ struct End {
 
 struct Executor::State {
   Plan plan;
-  ParallelFor parallel_for;
+  ExecuteOn execute_on;
   int threads = 1;
   std::vector<std::shared_ptr<Device>> devices;
   std::shared_ptr<const Programs> programs;  // one for all twins
@@ -306,11 +306,11 @@ Executor::Executor(const Plan& plan, const Weights& weights, PluginHost& host)
   check_weights(plan, weights);
   State& state = *state_;
   state.plan = plan;
-  state.parallel_for = host.parallel_for();
+  state.execute_on = host.execute_on();
   state.devices = open_devices(plan, host);
   state.threads = std::min(plan.threads, host.threads());
   // Packing constants may be parallel work as well.
-  run_in_pool(state.parallel_for, [&] {
+  run_on(state.execute_on, state.threads, [&] {
     state.programs = std::make_shared<const Programs>(
         compile_programs(plan, weights, state.devices, state.threads));
   });
@@ -324,7 +324,7 @@ std::unique_ptr<Executor> Executor::twin() const {
   std::unique_ptr<Executor> twin(new Executor);
   State& state = *twin->state_;
   state.plan = state_->plan;
-  state.parallel_for = state_->parallel_for;
+  state.execute_on = state_->execute_on;
   state.devices = state_->devices;
   state.threads = state_->threads;
   state.programs = state_->programs;
@@ -407,7 +407,7 @@ void Executor::run_into(std::span<const std::byte* const> inputs,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     state.rebind(&state.outputs[i], state.stage(&state.outputs[i], outputs[i]));
   }
-  run_in_pool(state.parallel_for, [&] { state.run_steps(); });
+  run_on(state.execute_on, state.threads, [&] { state.run_steps(); });
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const End& end = state.outputs[i];
     if (end.bound != outputs[i] && end.size_bytes > 0) {

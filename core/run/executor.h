@@ -6,7 +6,7 @@
 //
 // Programs are compiled and constants packed when the executor is made; equal regions with equal
 // constants share one program. Everything runs on the host's thread pool
-// (HostOptions::parallel_for), so that a library's own oneTBB work uses it too. Not thread-safe:
+// (HostOptions::execute_on), so that a library's own oneTBB work uses it too. Not thread-safe:
 // one run at a time.
 #pragma once
 

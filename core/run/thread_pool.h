@@ -3,7 +3,8 @@
 // sanitizer cannot see oneTBB's synchronisation).
 //
 //   ThreadPool pool(2);
-//   PluginHost host(log, {.search_path = ..., .threads = 2, .parallel_for = pool.parallel_for()});
+//   PluginHost host(log, {.search_path = ..., .threads = 2, .parallel_for = pool.parallel_for(),
+//                         .execute_on = pool.execute_on()});
 #pragma once
 
 #include <memory>
@@ -24,9 +25,11 @@ class ThreadPool {
   int threads() const;
   ParallelFor parallel_for();
 
-  // Calls function(argument) inside the pool, so that oneTBB work of a library called there uses
-  // this pool's threads.
-  void execute(void (*function)(void*), void* argument);
+  // Calls function(argument) on up to `most` of the pool's threads, the caller's included, once so
+  // many are free: other callers wait or use the others. What it calls (parallel_for, a library on
+  // oneTBB) shares its work out among these. From inside a call: on what that one has.
+  void execute(int most, void (*function)(void*), void* argument);
+  ExecuteOn execute_on();
 
  private:
   struct State;

@@ -108,6 +108,7 @@ class Worker {
     options.threads = json.at("threads").get<int>();
     pool_.emplace(options.threads);
     options.parallel_for = pool_->parallel_for();
+    options.execute_on = pool_->execute_on();
     caches_.emplace(options.parallel_for);
     host_.emplace(log_, std::move(options));
     return true;

@@ -29,6 +29,7 @@ HostOptions make_host_options(const RuntimeOptions& options, ThreadPool& pool) {
   host.exclude = options.exclude;
   host.threads = pool.threads();
   host.parallel_for = pool.parallel_for();
+  host.execute_on = pool.execute_on();
   return host;
 }
 

@@ -54,6 +54,7 @@ HostOptions make_host_options(const Common& common, ThreadPool& pool) {
   options.exclude = common.exclude;
   options.threads = pool.threads();
   options.parallel_for = pool.parallel_for();
+  options.execute_on = pool.execute_on();
   return options;
 }
 

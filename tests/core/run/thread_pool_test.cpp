@@ -92,7 +92,71 @@ TEST(ThreadPool, ServesSeveralCallersAtOnce) {
 TEST(ThreadPool, ExecutesAFunction) {
   ThreadPool pool(2);
   int value = 0;
-  pool.execute([](void* argument) { *static_cast<int*>(argument) = 7; }, &value);
+  pool.execute(
+      2, [](void* argument) { *static_cast<int*>(argument) = 7; }, &value);
+  EXPECT_EQ(value, 7);
+}
+
+template <typename Function>
+void execute(ThreadPool& pool, int most, const Function& function) {
+  pool.execute(
+      most, [](void* argument) { (*static_cast<const Function*>(argument))(); },
+      const_cast<Function*>(&function));
+}
+
+TEST(ThreadPool, CallersTogetherHaveNoMoreThreadsThanItsCap) {
+  ThreadPool pool(3);
+  const ParallelFor parallel_for = pool.parallel_for();
+  std::atomic<int> working = 0;
+  std::atomic<int> most = 0;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 6; ++c) {
+    callers.emplace_back([&, c] {
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        execute(pool, 1 + c % 3, [&] {
+          for_each_index(parallel_for, 12, [&](std::int64_t) {
+            const int now = ++working;
+            int seen = most;
+            while (seen < now && !most.compare_exchange_weak(seen, now)) {
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+            --working;
+          });
+        });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_LE(most, 3);
+}
+
+TEST(ThreadPool, NarrowCallsRunAtOnceAndAWideOneHasItsTurn) {
+  ThreadPool pool(2);
+  std::atomic<int> inside = 0;
+  std::atomic<bool> met = false;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 2; ++c) {
+    callers.emplace_back([&] {
+      execute(pool, 1, [&] {
+        ++inside;
+        for (int i = 0; i < 20000 && !met; ++i) {
+          if (inside == 2) met = true;
+          std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+      });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_TRUE(met);
+  bool has_run = false;
+  execute(pool, 5, [&] { has_run = true; });  // more than there are: all of them
+  EXPECT_TRUE(has_run);
+}
+
+TEST(ThreadPool, ACallFromInsideAnotherRunsOnItsThreads) {
+  ThreadPool pool(2);
+  int value = 0;
+  execute(pool, 2, [&] { execute(pool, 2, [&] { value = 7; }); });
   EXPECT_EQ(value, 7);
 }
 
