@@ -18,8 +18,13 @@ namespace {
 std::set<std::string> documented_ops() {
   std::ifstream file(INLAY_SOURCE_DIR "/docs/operators.md");
   std::set<std::string> ops;
+  bool is_table_of_operators = false;  // among other tables
   for (std::string line; std::getline(file, line);) {
-    if (line.rfind("| ", 0) != 0 || line.rfind("| operator", 0) == 0) continue;
+    if (line.rfind("| operator", 0) == 0) is_table_of_operators = true;
+    if (line.empty()) is_table_of_operators = false;
+    if (!is_table_of_operators || line.rfind("| ", 0) != 0 || line.rfind("| operator", 0) == 0) {
+      continue;
+    }
     std::stringstream cell(line.substr(2, line.find(" |", 2) - 2));
     for (std::string op; std::getline(cell, op, ',');) {
       const std::string name = std::regex_replace(op, std::regex("^ *(inlay\\.)?| *$"), "");

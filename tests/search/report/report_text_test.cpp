@@ -17,7 +17,7 @@ Report candidate(const char* plugin, const std::vector<std::string>& nodes, doub
                  bool is_chosen = false) {
   return {{"plugin", plugin},        {"pattern", "p"},           {"nodes", nodes},
           {"input_layouts", {"ab"}}, {"output_layouts", {"ab"}}, {"chosen", is_chosen},
-          {"cost", cost(ns)}};
+          {"cost", cost(ns)},        {"most_threads", 0}};
 }
 
 Report refusal(const char* plugin, const std::vector<std::string>& nodes, const char* reason) {
