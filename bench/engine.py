@@ -55,7 +55,8 @@ class OpenVino:
         self.request.infer()
 
     def results(self):
-        return {port.any_name: self.request.get_tensor(port).data for port in self.compiled.outputs}
+        # An output may bear the names of inner values too.
+        return {name: self.request.get_tensor(port).data for port in self.compiled.outputs for name in port.names}
 
 
 class Inlay:
