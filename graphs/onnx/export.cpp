@@ -75,11 +75,15 @@ void write_outside(const Tensor& tensor, const std::string& name, OutsideData& d
 }
 
 // `outside` is null where everything stays inside.
-std::string serialize(const Graph& graph, OutsideData* outside) {
+std::string serialize(const Graph& graph, std::int64_t opset, OutsideData* outside) {
+  if (opset < kOldestExportOpset || opset > kNewestExportOpset) {
+    throw Error(Code::kUnsupported, fmt::format("opset {} is not written, only {} to {}", opset,
+                                                kOldestExportOpset, kNewestExportOpset));
+  }
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
   model.set_producer_name("inlay");
-  model.add_opset_import()->set_version(kExportOpset);
+  model.add_opset_import()->set_version(opset);
   onnx::GraphProto& out = *model.mutable_graph();
   out.set_name(graph.name());
   for (const ValueId id : graph.inputs()) write_value(graph.value(id), *out.add_input());
@@ -92,7 +96,7 @@ std::string serialize(const Graph& graph, OutsideData* outside) {
       write_tensor(*value.constant, value.name, tensor);
     }
   }
-  NodeWriter writer(graph, out);
+  NodeWriter writer(graph, opset, out);
   for (const Node& node : graph.nodes()) writer.write(node);
   std::vector<bool> is_listed(static_cast<std::size_t>(graph.value_count()), false);
   for (const ValueId id : graph.outputs()) {
@@ -118,24 +122,24 @@ std::string serialize(const Graph& graph, OutsideData* outside) {
 
 }  // namespace
 
-std::string export_onnx_bytes(const Graph& graph) {
+std::string export_onnx_bytes(const Graph& graph, std::int64_t opset) {
   const std::size_t weights = total_bytes(graph);
   if (weights > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw Error(Code::kUnsupported,
                 fmt::format("graph '{}' has {} bytes of constants, more than protobuf's 2 GiB",
                             graph.name(), weights));
   }
-  return serialize(graph, nullptr);
+  return serialize(graph, opset, nullptr);
 }
 
-void export_onnx(const Graph& graph, const std::filesystem::path& path) {
+void export_onnx(const Graph& graph, const std::filesystem::path& path, std::int64_t opset) {
   if (total_bytes(graph) <= kMaxInsideBytes) {
-    write_file(path, export_onnx_bytes(graph));
+    write_file(path, export_onnx_bytes(graph, opset));
     return;
   }
   OutsideData data;
   data.file_name = path.filename().string() + ".data";
-  const std::string model = serialize(graph, &data);
+  const std::string model = serialize(graph, opset, &data);
   write_file(path.parent_path() / data.file_name, data.parts);
   write_file(path, model);
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "graphs/onnx/export_opset.h"
 #include "graphs/onnx/operator.h"
 
 namespace inlay {
@@ -68,7 +68,8 @@ void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorPro
   out.set_raw_data(tensor.data(), tensor.size_bytes());
 }
 
-NodeWriter::NodeWriter(const Graph& graph, onnx::GraphProto& out) : graph_(graph), out_(out) {
+NodeWriter::NodeWriter(const Graph& graph, std::int64_t opset, onnx::GraphProto& out)
+    : graph_(graph), opset_(opset), out_(out) {
   for (const Value& value : graph.values()) taken_.insert(value.name);
 }
 
@@ -99,7 +100,7 @@ void NodeWriter::add(const Node& node, std::string_view op, const Names& inputs,
   out.set_op_type(std::string(op));
   for (const std::string& name : inputs) out.add_input(name);
   for (const std::string& name : outputs) out.add_output(name);
-  for (const auto& [name, value] : attributes) {
+  for (const auto& [name, value] : attributes_of_opset(node, attributes, opset_)) {
     onnx::AttributeProto& attribute = *out.add_attribute();
     attribute.set_name(name);
     std::visit(AttributeWriter{attribute}, value);
@@ -110,6 +111,7 @@ std::string NodeWriter::add_inner(const Node& node, std::string_view op, const N
                                   const Attributes& attributes) {
   const std::string name = fresh_name(fmt::format("{}/{}", node.name, op));
   add(node, op, inputs, {name}, attributes);
+  out_.mutable_node()->rbegin()->set_name(name);
   return name;
 }
 
@@ -135,11 +137,12 @@ void NodeWriter::write(const Node& node) {
   }
   if (!node.bodies.empty()) throw unsupported(node, "nested graphs are not written");
   if (node.op == "Convert") throw unsupported(node, "a layout conversion has no ONNX form");
-  if (write_moved_parameters(node) || write_decomposed(node)) return;
+  if (write_body(node) || write_moved_parameters(node)) return;
+  check_opset(node, opset_);
   add(node, node.op, input_names(node), output_names(node), node.attributes);
 }
 
-// Operators whose parameters are operands in ONNX.
+// Operators whose parameters ONNX has elsewhere: most as operands.
 bool NodeWriter::write_moved_parameters(const Node& node) {
   const auto move = [&](std::string_view name, const Names& before, const std::string& moved,
                         const Names& after = {}) {
@@ -178,25 +181,10 @@ bool NodeWriter::write_moved_parameters(const Node& node) {
   } else if (node.op == "OneHot") {
     move("depth", {inputs[0]}, number("depth"), {inputs[1]});
   } else if (node.op.starts_with("Reduce")) {
-    Attributes attributes = without(node.attributes, {"axes"});
-    if (get_ints(node.attributes, "axes", {}).empty()) {
-      attributes.emplace("noop_with_empty_axes", std::int64_t{1});
-    }
-    add(node, node.op, {inputs[0], list("axes")}, output_names(node), attributes);
-  } else {
-    return false;
-  }
-  return true;
-}
-
-// Operators that opset 20 lacks, or has with other parameters.
-bool NodeWriter::write_decomposed(const Node& node) {
-  if (node.op == "Swish") {
-    write_swish(node);
-  } else if (node.op == "RMSNormalization") {
-    write_rms_normalization(node);
-  } else if (node.op == "GroupNormalization") {
-    write_group_normalization(node);
+    const Reduction reduction = reduce(node, inputs[0], get_ints(node.attributes, "axes", {}));
+    add(node, node.op, reduction.inputs, output_names(node), reduction.attributes);
+  } else if (node.op == "GridSample") {
+    write_grid_sample(node);
   } else if (node.op == "QuantizeLinear" || node.op == "DequantizeLinear") {
     write_quantization(node);
   } else if (node.op == "LSTM" || node.op == "GRU" || node.op == "RNN") {
@@ -205,6 +193,20 @@ bool NodeWriter::write_decomposed(const Node& node) {
     return false;
   }
   return true;
+}
+
+// Axes are an operand of ReduceSum, and as of opset 18 of the others too.
+NodeWriter::Reduction NodeWriter::reduce(const Node& node, const std::string& x, const Ints& axes) {
+  Reduction result{{x}, {{"keepdims", get_int(node.attributes, "keepdims", 1)}}};
+  if (opset_ >= 18 || node.op == "ReduceSum") {
+    result.inputs.push_back(add_ints(node, "axes", axes));
+    if (axes.empty()) result.attributes.emplace("noop_with_empty_axes", std::int64_t{1});
+  } else if (axes.empty()) {
+    throw unsupported(node, "to reduce nothing needs opset 18");
+  } else {
+    result.attributes.emplace("axes", axes);
+  }
+  return result;
 }
 
 void NodeWriter::write_reshape(const Node& node) {
@@ -285,56 +287,17 @@ void NodeWriter::write_resize(const Node& node) {
   add(node, "Resize", inputs, output_names(node), without(node.attributes, {"scales", "roi"}));
 }
 
-void NodeWriter::write_swish(const Node& node) {
-  const std::string x = input_names(node)[0];
-  const float alpha = get_float(node.attributes, "alpha", 1);
-  std::string inner = x;
-  if (alpha != 1.0f) {
-    inner = add_inner(
-        node, "Mul",
-        {x, add_scalar(node, "alpha", type(node.inputs[0]).dtype, static_cast<double>(alpha))});
+void NodeWriter::write_grid_sample(const Node& node) {
+  Attributes attributes = node.attributes;
+  const std::string mode = get_string(attributes, "mode", "linear");
+  if (opset_ < 20) {
+    if (type(node.inputs[0]).shape.size() != 4) {
+      throw unsupported(node, "other than two dimensions of space need opset 20");
+    }
+    attributes = without(std::move(attributes), {"mode"});
+    attributes.emplace("mode", mode == "nearest" ? mode : "bi" + mode);
   }
-  add(node, "Mul", {x, add_inner(node, "Sigmoid", {inner})}, output_names(node), {});
-}
-
-// x / sqrt(mean(x²) + epsilon) · scale, over the dimensions from axis on.
-void NodeWriter::write_rms_normalization(const Node& node) {
-  const Names inputs = input_names(node);
-  const TensorType& x = type(node.inputs[0]);
-  Ints axes(x.shape.size() - static_cast<std::size_t>(int_of(node, "axis")));
-  std::iota(axes.begin(), axes.end(), int_of(node, "axis"));
-  const std::string square = add_inner(node, "Mul", {inputs[0], inputs[0]});
-  const std::string mean = add_inner(node, "ReduceMean", {square, add_ints(node, "axes", axes)},
-                                     {{"keepdims", std::int64_t{1}}});
-  const double epsilon = static_cast<double>(get_float(node.attributes, "epsilon", 1e-5f));
-  const std::string sum =
-      add_inner(node, "Add", {mean, add_scalar(node, "epsilon", x.dtype, epsilon)});
-  const std::string normal = add_inner(node, "Div", {inputs[0], add_inner(node, "Sqrt", {sum})});
-  add(node, "Mul", {normal, inputs[1]}, output_names(node), {});
-}
-
-// In opset 20 scale and bias are per group. So each group is normalised as a channel of its own,
-// then scaled per channel.
-void NodeWriter::write_group_normalization(const Node& node) {
-  const Names inputs = input_names(node);
-  const TensorType& x = type(node.inputs[0]);
-  const std::int64_t groups = int_of(node, "num_groups");
-  const std::int64_t inner =
-      x.shape[0] * groups == 0 ? 0 : element_count(x.shape) / (x.shape[0] * groups);
-  const auto reshape = [&](const std::string& name, const Shape& shape) {
-    return add_inner(node, "Reshape", {name, add_ints(node, "shape", shape)},
-                     {{"allowzero", std::int64_t{1}}});
-  };
-  const std::string one = add_tensor(node, "ones", scalar_of(x.dtype, 1, {groups}));
-  const std::string zero = add_tensor(node, "zeros", scalar_of(x.dtype, 0, {groups}));
-  const std::string normal = add_inner(node, "InstanceNormalization",
-                                       {reshape(inputs[0], {x.shape[0], groups, inner}), one, zero},
-                                       {{"epsilon", get_float(node.attributes, "epsilon", 1e-5f)}});
-  Shape per_channel(x.shape.size() - 1, 1);
-  per_channel[0] = x.shape[1];
-  const std::string scaled =
-      add_inner(node, "Mul", {reshape(normal, x.shape), reshape(inputs[1], per_channel)});
-  add(node, "Add", {scaled, reshape(inputs[2], per_channel)}, output_names(node), {});
+  add(node, node.op, input_names(node), output_names(node), attributes);
 }
 
 void NodeWriter::write_quantization(const Node& node) {

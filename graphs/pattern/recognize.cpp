@@ -123,10 +123,12 @@ std::optional<Replacement> layer_normalization(const Found& found) {
   const bool is_square = !found.has("P") || found.is_scalar("P", 2);  // or d times d
   const bool is_norm = is_last && epsilon && is_square && found.has_shape_of_input("X") &&
                        found.type("Scale").shape == normalized &&
-                       found.type("B").shape == normalized;
+                       (!found.has("B") || found.type("B").shape == normalized);
   if (!is_norm) return std::nullopt;
+  std::vector<ValueId> inputs{found.at("X"), found.at("Scale")};
+  if (found.has("B")) inputs.push_back(found.at("B"));
   return Replacement{"LayerNormalization",
-                     {found.at("X"), found.at("Scale"), found.at("B")},
+                     std::move(inputs),
                      {{"axis", rank - count}, {"epsilon", static_cast<float>(*epsilon)}}};
 }
 
@@ -167,8 +169,8 @@ const std::vector<Rule>& rules() {
          return found.is_scalar("S", 1.0 / 6) ? hard_swish(found) : std::nullopt;
        }},
       {"layer-normalization",
-       {"Add(Mul(Div(d=Sub(X,m=ReduceMean(X)),Sqrt(Add(v=ReduceMean(Pow(d,P)),E))),Scale),B)",
-        "Add(Mul(Div(d=Sub(X,m=ReduceMean(X)),Sqrt(Add(v=ReduceMean(Mul(d,d)),E))),Scale),B)"},
+       {"Add?(Mul(Div(d=Sub(X,m=ReduceMean(X)),Sqrt(Add(v=ReduceMean(Pow(d,P)),E))),Scale),B)",
+        "Add?(Mul(Div(d=Sub(X,m=ReduceMean(X)),Sqrt(Add(v=ReduceMean(Mul(d,d)),E))),Scale),B)"},
        "X: f32; E: f32 const; Scale: f32 const; B: f32 const; m.axes == v.axes; "
        "v.keepdims == 1",
        layer_normalization},

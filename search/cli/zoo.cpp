@@ -15,6 +15,9 @@ namespace {
 struct ExportFlags {
   std::string model;
   std::string output;
+  // The newest in which every exporter wrote GELU and layer normalization out, so that a network
+  // of the zoo is what users' files are.
+  std::int64_t opset = 16;
   ZooOptions options;
 };
 
@@ -42,7 +45,7 @@ int list_models(const Common& common) {
 
 int export_model(const Common& common, const ExportFlags& flags) {
   const Graph graph = build_zoo_model(flags.model, flags.options);
-  export_onnx(graph, flags.output);
+  export_onnx(graph, flags.output, flags.opset);
   const nlohmann::ordered_json json{{"file", flags.output},
                                     {"nodes", graph.node_count()},
                                     {"parameters", count_parameters(graph)},
@@ -77,6 +80,13 @@ void add_zoo(CLI::App& app, Common& common) {
   exporter->add_option("-o,--output", flags->output, "File to write")
       ->required()
       ->type_name("FILE");
+  exporter
+      ->add_option("--opset", flags->opset,
+                   fmt::format("ONNX opset, {} to {}; what it lacks is written out as simpler "
+                               "operators (default: {})",
+                               kOldestExportOpset, kNewestExportOpset, flags->opset))
+      ->type_name("N")
+      ->check(CLI::Range(kOldestExportOpset, kNewestExportOpset).description(""));
   exporter
       ->add_option("--batch", flags->options.batch,
                    fmt::format("Batch size (default: {})", flags->options.batch))

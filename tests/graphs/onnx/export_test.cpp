@@ -231,6 +231,69 @@ TEST(OnnxExport, OperatorsNewerThanTheOpsetAreSpelledOut) {
   EXPECT_NE(swish.find("Sigmoid"), std::string::npos) << swish;
 }
 
+std::vector<std::string> operators_in_opset(std::int64_t opset, const Case& item) {
+  std::vector<std::string> names;
+  const Imported imported = import_bytes(export_onnx_bytes(graph_of(item), opset));
+  EXPECT_EQ(imported.opset, opset);
+  for (const Node& node : imported.graph.nodes()) names.push_back(node.op);
+  return names;
+}
+
+TEST(OnnxExport, OlderOpsetsSpellOutWhatTheyLackAsExportersDid) {
+  using Names = std::vector<std::string>;
+  const Case gelu = {"Gelu", {f32({2, 3})}, {}};
+  EXPECT_EQ(operators_in_opset(20, gelu), Names{"Gelu"});
+  EXPECT_EQ(operators_in_opset(19, gelu), (Names{"Div", "Erf", "Add", "Mul", "Mul"}));
+  const Case mish = {"Mish", {f32({2, 3})}, {}};
+  EXPECT_EQ(operators_in_opset(18, mish), Names{"Mish"});
+  EXPECT_EQ(operators_in_opset(17, mish), (Names{"Softplus", "Tanh", "Mul"}));
+  Case norm = {
+      "LayerNormalization", {f32({2, 4, 3}), f32({4, 3}), f32({4, 3})}, {{"axis", number(1)}}};
+  EXPECT_EQ(operators_in_opset(17, norm), Names{"LayerNormalization"});
+  Names spelled = {"ReduceMean", "Sub", "Pow", "ReduceMean", "Add", "Sqrt", "Div", "Mul", "Add"};
+  EXPECT_EQ(operators_in_opset(16, norm), spelled);
+  norm.inputs.pop_back();
+  spelled.pop_back();
+  EXPECT_EQ(operators_in_opset(16, norm), spelled);
+}
+
+// Every case is either what it was, or one of those above, or refused for a newer part of it.
+TEST(OnnxExport, EveryOperatorComesBackFromTheOldestOpset) {
+  const std::set<std::string> spelled = {"Gelu", "Mish", "LayerNormalization"};
+  for (const Case& item : all_cases()) {
+    SCOPED_TRACE(item.op);
+    if (spelled.count(item.op) == 1) continue;
+    const Graph graph = graph_of(item);
+    if (item.op.starts_with("Bitwise")) {
+      EXPECT_THROW(export_onnx_bytes(graph, kOldestExportOpset), Error);
+      continue;
+    }
+    EXPECT_EQ(import_bytes(export_onnx_bytes(graph, kOldestExportOpset)).graph.to_text(),
+              graph.to_text());
+  }
+}
+
+TEST(OnnxExport, NamesTheNodeAndTheOpsetThatItNeeds) {
+  const auto message = [](const Case& item, std::int64_t opset) -> std::string {
+    try {
+      export_onnx_bytes(graph_of(item), opset);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  Case pool = {"AveragePool",
+               {f32({1, 4, 6, 6})},
+               {{"kernel_shape", ints({3, 3})}, {"dilations", ints({1, 2})}}};
+  EXPECT_NE(message(pool, 18).find("AveragePool 'n': dilations needs opset 19"), std::string::npos);
+  EXPECT_EQ(message(pool, 19), "");
+  const Case wrap = {"Pad", {f32({4})}, {{"pads", ints({1, 1})}, {"mode", text("wrap")}}};
+  EXPECT_NE(message(wrap, 18).find("mode 'wrap' needs opset 19"), std::string::npos);
+  EXPECT_EQ(message(wrap, 19), "");
+  EXPECT_NE(message(wrap, 15).find("opset 15 is not written"), std::string::npos);
+  EXPECT_NE(message(wrap, 21).find("opset 21 is not written"), std::string::npos);
+}
+
 TEST(OnnxExport, ConstantsInputsAndRepeatedOutputsSurvive) {
   GraphBuilder b("g");
   const ValueId x = b.input("x", f32({2}));

@@ -162,9 +162,12 @@ TEST_F(Recognize, HardSwishByDivisionAndByProduct) {
   }
 }
 
-TEST_F(Recognize, LayerNormalizationBySquareAndByProduct) {
+TEST_F(Recognize, LayerNormalizationBySquareAndByProductWithAndWithoutBias) {
   const Shape shape{2, 5, 12};
-  for (const bool by_power : {true, false}) {
+  for (int form = 0; form < 4; ++form) {
+    SCOPED_TRACE(form);
+    const bool by_power = form % 2 == 0;
+    const bool has_bias = form / 2 == 0;
     b_ = GraphBuilder("g");
     const Attributes mean{{"axes", Ints{2}}, {"keepdims", std::int64_t{1}}};
     const ValueId x = b_.input("x", {DType::kF32, shape});
@@ -172,8 +175,8 @@ TEST_F(Recognize, LayerNormalizationBySquareAndByProduct) {
     const ValueId square = by_power ? op("Pow", {d, scalar(2)}) : op("Mul", {d, d});
     const ValueId root = op("Sqrt", {op("Add", {op("ReduceMean", {square}, mean), scalar(1e-5f)})});
     const ValueId scaled = op("Mul", {op("Div", {d, root}), vector(12, 0.5f, 0.1f)});
-    expect_recognized(op("Add", {scaled, vector(12, -1, 0.2f)}), shape, "LayerNormalization",
-                      "recognize-layer-normalization");
+    const ValueId out = has_bias ? op("Add", {scaled, vector(12, -1, 0.2f)}) : scaled;
+    expect_recognized(out, shape, "LayerNormalization", "recognize-layer-normalization");
   }
 }
 
