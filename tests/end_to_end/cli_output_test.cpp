@@ -1,4 +1,5 @@
 // What the inlay program tells a newcomer: names of files and nodes, defaults, counts that add up.
+#include <map>
 #include <sstream>
 
 #include "tests/end_to_end/cli_fixture.h"
@@ -193,6 +194,30 @@ TEST_F(CliOutput, ImportCountsRewritesAndListsThemWithTheirNodesWhenAsked) {
   EXPECT_TRUE(has_gelu) << changes;
 }
 
+// A network of the zoo is exported as users' files are, and import puts its operators together.
+TEST_F(CliOutput, ExportedTransformerIsRecognizedWithTheSameCounts) {
+  const auto imported = [&](const std::string& flags) {
+    const std::string model = path("vit.onnx").string();
+    EXPECT_EQ(inlay("zoo export vit_tiny16 -o " + model + flags).status, 0);
+    const Outcome outcome = inlay("import " + model + " --json");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return Json::parse(outcome.out);
+  };
+  const Json unrolled = imported("");
+  const Json whole = imported(" --opset 20");
+  EXPECT_EQ(unrolled["opset"], 16);
+  std::map<std::string, int> kinds;
+  for (const Json& change : unrolled["changes"]) ++kinds[change["kind"].get<std::string>()];
+  EXPECT_EQ(kinds["recognize-gelu"], 12);
+  EXPECT_EQ(kinds["recognize-layer-normalization"], 25);
+  EXPECT_TRUE(whole["changes"].empty());
+  for (const char* same : {"nodes", "operators", "parameters", "flops"}) {
+    EXPECT_EQ(unrolled[same], whole[same]) << same;
+  }
+  expect_one_clear_error(inlay("zoo export vit_tiny16 --opset 15 -o " + path("v.onnx").string()),
+                         "16");
+}
+
 TEST_F(CliOutput, ValueMakesAnInputAConstant) {
   GraphBuilder b("scaled");
   const ValueId x = b.input("x", {DType::kF32, {2}});
@@ -224,7 +249,8 @@ TEST_F(CliOutput, HelpNamesEveryDefault) {
       {"run",
        {"random inputs (default: 1)", "after the first (default: 1)", "(default: 0.001)",
         "to use (default: the plan's)", "(default: random)"}},
-      {"zoo export", {"size (default: 1)", "weights (default: 1)", "(default: as published)"}},
+      {"zoo export",
+       {"size (default: 1)", "weights (default: 1)", "(default: as published)", "(default: 16)"}},
       {"explain", {"(default: a summary of the plan)"}},
       {"db stats", {"(default: $INLAY_DB, else"}}};
   for (const auto& [command, defaults] : cases) {
