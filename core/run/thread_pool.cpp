@@ -130,8 +130,14 @@ struct ThreadPool::State {
     done.wait(lock, [this] { return busy == 0; });
   }
 
+  // Who has not all threads has one: the workers cannot be shared out.
   template <typename Function>
-  void execute(int, const Function& function) {
+  void execute(int most, const Function& function) {
+    struct Restore {
+      int before = limit;
+      ~Restore() { limit = before; }
+    } restore;
+    if (most < threads) limit = 1;
     function();
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <new>
@@ -26,6 +27,13 @@ std::atomic<int> alive{0};  // kernels
   if (mood == "killed") std::raise(SIGKILL);
   if (mood == "terminated") std::raise(SIGTERM);
   if (mood == "stopped") std::raise(SIGSTOP);
+}
+
+// Takes the longer the more threads it may use.
+[[maybe_unused]] void spin(int threads) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(20 * threads);
+  while (std::chrono::steady_clock::now() < end) {
+  }
 }
 
 struct Relu : Kernel {
