@@ -150,15 +150,22 @@ class RegionView {
   }
 
   int value_count() const { return region_->value_count; }
-  ValueView value(int index) const { return ValueView(region_->values[index], index); }
+  // Declines the region for an index that it does not have, such as that of an operand left out: a
+  // region may come from a plan that somebody edited.
+  ValueView value(int index) const {
+    if (index < 0 || index >= value_count()) {
+      throw Decline("region has no value " + std::to_string(index));
+    }
+    return ValueView(region_->values[index], index);
+  }
   std::span<const std::int32_t> inputs() const {
     return {region_->inputs, static_cast<std::size_t>(region_->input_count)};
   }
   std::span<const std::int32_t> outputs() const {
     return {region_->outputs, static_cast<std::size_t>(region_->output_count)};
   }
-  ValueView input(int i) const { return value(region_->inputs[i]); }
-  ValueView output(int i) const { return value(region_->outputs[i]); }
+  ValueView input(int i) const { return value(at(inputs(), i)); }
+  ValueView output(int i) const { return value(at(outputs(), i)); }
 
   // The value bound to a pattern variable; nullopt if the variable's optional operand was not
   // there.
@@ -183,6 +190,10 @@ class RegionView {
   }
 
  private:
+  static int at(std::span<const std::int32_t> list, int i) {
+    return i >= 0 && i < std::ssize(list) ? list[static_cast<std::size_t>(i)] : -1;
+  }
+
   const inlay_region* region_;
 };
 

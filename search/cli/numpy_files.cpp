@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <memory>
-#include <regex>
 
 #include "core/base/file.h"
 
@@ -29,15 +28,26 @@ constexpr NumpyName kNumpyNames[] = {
   throw Error(Code::kCorrupt, fmt::format("{}: {}", source, what));
 }
 
-std::string match_key(const std::string& header, const std::string& pattern,
-                      const std::string& source) {
-  std::smatch match;
-  if (!std::regex_search(header, match, std::regex(pattern))) {
+// What stands behind a key of the header, from `open` to `close`, these left out; for '\0' from the
+// first character to the next comma or brace.
+std::string value_of_key(std::string_view header, std::string_view key, char open, char close,
+                         const std::string& source) {
+  const auto fail = [&]() {
     corrupt(source,
             fmt::format("expected a NumPy header with descr, fortran_order and shape, found '{}'",
                         header.substr(0, 120)));
+  };
+  const std::size_t at = header.find(fmt::format("'{}':", key));
+  if (at == std::string_view::npos) fail();
+  std::string_view rest = header.substr(at + key.size() + 3);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  if (open != '\0') {
+    if (rest.empty() || rest.front() != open) fail();
+    rest.remove_prefix(1);
   }
-  return match[1];
+  const std::size_t end = open == '\0' ? rest.find_first_of(",}") : rest.find(close);
+  if (end == std::string_view::npos) fail();
+  return std::string(rest.substr(0, end));
 }
 
 DType parse_descr(const std::string& descr, const std::string& source) {
@@ -51,13 +61,23 @@ DType parse_descr(const std::string& descr, const std::string& source) {
   throw Error(Code::kUnsupported, fmt::format("{}: element type '{}'", source, descr));
 }
 
-Shape parse_extents(const std::string& text, const std::string& source) {
+// "2, 3" or "2," or "".
+Shape parse_extents(std::string_view text, const std::string& source) {
+  constexpr std::size_t kMaxRank = 64;  // NumPy's own
+  constexpr std::size_t kMaxDigits = 18;
   Shape shape;
-  const std::regex number("\\d+");
-  for (std::sregex_iterator it(text.begin(), text.end(), number), end; it != end; ++it) {
-    constexpr std::size_t kMaxDigits = 18;
-    if (it->str().size() > kMaxDigits) corrupt(source, fmt::format("an extent of {}", it->str()));
-    shape.push_back(std::stoll(it->str()));
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    std::string_view word = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    word = word.substr(0, word.find_last_not_of(' ') + 1);
+    if (word.empty() && text.empty()) break;
+    const bool is_number = !word.empty() && word.size() <= kMaxDigits &&
+                           word.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!is_number) corrupt(source, fmt::format("an extent of '{}'", word.substr(0, 40)));
+    shape.push_back(std::stoll(std::string(word)));
+    if (shape.size() > kMaxRank) corrupt(source, fmt::format("more than {} dimensions", kMaxRank));
   }
   return shape;
 }
@@ -74,13 +94,17 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
   if (header_size > bytes.size() - header_at)
     corrupt(source, "the header runs past the end of the file");
   const std::string header(text + header_at, header_size);
-  if (match_key(header, "'fortran_order': *(True|False)", source) == "True") {
+  const std::string order = value_of_key(header, "fortran_order", '\0', '\0', source);
+  if (order != "True" && order != "False") {
+    corrupt(source, fmt::format("fortran_order: expected True or False, found '{}'", order));
+  }
+  if (order == "True") {
     throw Error(Code::kUnsupported,
                 fmt::format("{}: Fortran order; save a C-ordered array", source));
   }
   TensorType type;
-  type.dtype = parse_descr(match_key(header, "'descr': *'([^']*)'", source), source);
-  type.shape = parse_extents(match_key(header, "'shape': *\\(([^)]*)\\)", source), source);
+  type.dtype = parse_descr(value_of_key(header, "descr", '\'', '\'', source), source);
+  type.shape = parse_extents(value_of_key(header, "shape", '(', ')', source), source);
   const std::span<const std::byte> data = bytes.subspan(header_at + header_size);
   if (data.size() != dense_bytes(type)) {
     corrupt(source, fmt::format("{} needs {} bytes, the file holds {}", to_string(type),

@@ -114,5 +114,27 @@ TEST_F(TensorFiles, OtherEndingsAreRefusedByName) {
   EXPECT_THROW(read_tensors(folder_ / "t.txt"), Error);
 }
 
+TEST_F(TensorFiles, LongAndOddHeadersAreErrors) {
+  const auto with_header = [&](std::string header) {
+    header.resize((header.size() + 64) / 64 * 64, ' ');
+    std::string bytes("\x93NUMPY\x02\x00", 8);
+    const auto size = static_cast<std::uint32_t>(header.size());
+    bytes.append(reinterpret_cast<const char*>(&size), 4);
+    write_file(folder_ / "h.npy", bytes + header);
+  };
+  std::string ones;
+  for (int i = 0; i < 100000; ++i) ones += "1,";
+  for (const std::string& shape :
+       {ones, std::string("-1,"), std::string("2 3"), std::string("x")}) {
+    with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }");
+    EXPECT_THROW(read_npy(folder_ / "h.npy"), Error) << shape.substr(0, 20);
+  }
+  with_header("{'descr': '<f4', 'fortran_order': Perhaps, 'shape': (1,), }");
+  EXPECT_THROW(read_npy(folder_ / "h.npy"), Error);
+  with_header("{'descr': '" + std::string(200000, 'f') +
+              "', 'fortran_order': False, 'shape': (1,), }");
+  EXPECT_THROW(read_npy(folder_ / "h.npy"), Error);
+}
+
 }  // namespace
 }  // namespace inlay::cli
