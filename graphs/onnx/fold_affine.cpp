@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "graphs/onnx/operator.h"
 #include "graphs/onnx/sole_producer.h"
@@ -29,6 +31,38 @@ Tensor from_doubles(const TensorType& type, const Doubles& values) {
     std::memcpy(out + i * width, &bits, width);
   }
   return tensor;
+}
+
+// The largest finite and the smallest normal number of a type that weights come in.
+std::pair<double, double> range_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return {std::numeric_limits<double>::max(), std::numeric_limits<double>::min()};
+    case DType::kF16:
+      return {65504.0, 6.103515625e-05};
+    default:  // bf16 has the exponents of f32
+      return {std::numeric_limits<float>::max(), std::numeric_limits<float>::min()};
+  }
+}
+
+bool fits(const Doubles& numbers, DType dtype) {
+  const double most = range_of(dtype).first;
+  return std::all_of(numbers.begin(), numbers.end(),
+                     [most](double n) { return std::abs(n) <= most; });
+}
+
+double largest(const Doubles& numbers) {
+  double most = 0;
+  for (const double n : numbers) most = std::max(most, std::abs(n));
+  return most;
+}
+
+// Whether a weight that was `before` may become `after`: no number becomes infinite, and they do
+// not all become too small to be precise. Some may: networks have channels that are as good as
+// dead.
+bool keeps_precision(const Doubles& before, const Doubles& after, DType dtype) {
+  const double least = range_of(dtype).second;
+  return fits(after, dtype) && (largest(after) >= least || largest(before) < least);
 }
 
 bool is_convolution(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
@@ -145,8 +179,10 @@ class AffineFolder {
     for (std::size_t c = 0; c < new_bias.size(); ++c) {
       new_bias[c] = (*bias)[c] * affine.factor[c] + affine.shift[c];
       // A factor that is not a number would spread from one channel's zeros to its weight.
-      if (!std::isfinite(affine.factor[c]) || !std::isfinite(new_bias[c])) return false;
+      if (!std::isfinite(affine.factor[c])) return false;
     }
+    const DType dtype = draft_.type(node.inputs[1]).dtype;
+    if (!fits(new_bias, dtype)) return false;
     if (scales) {
       Doubles scaled = to_doubles(*weight);
       const std::vector<std::int64_t> channel = channels_of(node, weight->shape());
@@ -155,12 +191,12 @@ class AffineFolder {
         const double factor = affine.factor[static_cast<std::size_t>(channel[i])];
         for (std::size_t k = i * inner; k < (i + 1) * inner; ++k) scaled[k] *= factor;
       }
+      if (!keeps_precision(to_doubles(*weight), scaled, dtype)) return false;
       const TensorType type = weight->type();
       node.inputs[1] = new_constant(type, scaled, node.name + ".weight");
     }
     if (has_bias) {
       node.inputs.resize(3);
-      const DType dtype = draft_.type(node.inputs[1]).dtype;
       node.inputs[2] = new_constant({dtype, {channels}}, new_bias, node.name + ".bias");
       if (node.op == "Gemm") node.attributes["beta"] = 1.0f;
     }
@@ -249,6 +285,10 @@ class AffineFolder {
       new_scale[c] *= affine.factor[c];
       new_bias[c] = new_bias[c] * affine.factor[c] + affine.shift[c];
     }
+    if (!fits(new_bias, bias->dtype()) ||
+        !keeps_precision(to_doubles(*scale), new_scale, scale->dtype())) {
+      return false;
+    }
     norm.inputs[1] = new_constant(TensorType(scale->type()), new_scale, norm.name + ".scale");
     norm.inputs[2] = new_constant(TensorType(bias->type()), new_bias, norm.name + ".bias");
     return true;
@@ -276,6 +316,10 @@ class AffineFolder {
     Doubles factor = inner_affine->factor;
     for (std::size_t c = 0; c < factor.size(); ++c) factor[c] *= outer_affine->factor[c];
     const TensorType type = {draft_.type(add.outputs[0]).dtype, {channels}};
+    if (!keeps_precision(inner_affine->factor, factor, type.dtype) ||
+        !fits(outer_affine->shift, type.dtype)) {
+      return;
+    }
     const Doubles zeros(factor.size(), 0.0);
     const Doubles ones(factor.size(), 1.0);
     product->op = "BatchNormalization";
@@ -326,6 +370,7 @@ class AffineFolder {
       }
     }
     const TensorType type = weight->type();
+    if (!keeps_precision(to_doubles(*weight), scaled, type.dtype)) return false;
     if (!apply_after(conv, sums)) return false;
     if (has_other_than(affine->factor, 1)) {
       conv.inputs[1] = new_constant(type, scaled, conv.name + ".weight");

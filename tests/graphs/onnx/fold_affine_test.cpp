@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/graphs/onnx/model_builder.h"
 
 namespace inlay {
@@ -116,6 +118,27 @@ TEST(FoldAffine, ChannelConstantBecomesBias) {
     EXPECT_EQ(parameter(imported.graph, 2), floats({2}, {5, 6}));
     EXPECT_TRUE(imported.rewrites.at(0).changes_rounding);
   }
+}
+
+// A weight that overflows or vanishes would lose what the two operators together keep.
+TEST(FoldAffine, WhatAWeightCannotHoldStaysOutside) {
+  const auto nodes_after = [](float weight, float factor, float shift) {
+    ModelBuilder m(13);
+    m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({1, 1, 1, 1}, {weight}));
+    m.constant("k", floats({1, 1, 1}, {factor})).constant("s", floats({1, 1, 1}, {shift}));
+    m.node("Conv", {"x", "w"}, {"c"});
+    m.node("Mul", {"c", "k"}, {"p"});
+    m.node("Add", {"p", "s"}, {"y"});
+    m.output("y");
+    return m.import().graph.node_count();
+  };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(nodes_after(2, 3, 4), 1);
+  EXPECT_GT(nodes_after(1e20f, 1e30f, 4), 1);
+  EXPECT_GT(nodes_after(1e-20f, 1e-30f, 4), 1);
+  EXPECT_GT(nodes_after(2, kInfinity, 4), 1);
+  EXPECT_GT(nodes_after(2, 3, kInfinity), 1);
+  EXPECT_GT(nodes_after(2, std::numeric_limits<float>::quiet_NaN(), 4), 1);
 }
 
 TEST(FoldAffine, LastAxisConstantIsNoBias) {
