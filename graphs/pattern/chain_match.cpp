@@ -79,6 +79,7 @@ void ChainMatcher::add_link(const Match& match, const Binding& base, const Patte
   longer.ports["out"] = binding.ports["out"] = graph_.node(root).outputs[0];
   const ConstraintFailure failure = check_constraints(graph_, pattern_.constraints, binding);
   if (!failure.reason.empty()) return miss(failure.reason);
+  if (!is_new(longer.nodes)) return;
   found.matches.push_back(longer);
   grow(longer, base, depth + 1);
 }

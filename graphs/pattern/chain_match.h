@@ -4,6 +4,9 @@
 //   chains.grow(match, binding);      // chains.found
 #pragma once
 
+#include <algorithm>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "graphs/pattern/constraint_check.h"
@@ -29,12 +32,18 @@ class ChainMatcher {
   void grow(const Match& match, const Binding& base, int depth);
   void add_link(const Match& match, const Binding& base, const PatternForm& link,
                 const Partial& partial, int depth);
+  // False if the same nodes were found already, by another way.
+  bool is_new(std::vector<NodeId> nodes) {
+    std::sort(nodes.begin(), nodes.end());
+    return seen_.insert(std::move(nodes)).second;
+  }
   bool reads_all(const Partial& partial, ValueId value) const;
 
   const Graph& graph_;
   const Pattern& pattern_;
   const std::vector<PatternForm>& links_;
   int index_;
+  std::set<std::vector<NodeId>> seen_;
 };
 
 }  // namespace inlay

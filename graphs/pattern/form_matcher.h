@@ -137,10 +137,11 @@ class FormMatcher {
     const NodeId root = partial.nodes[static_cast<std::size_t>(form_.root)];
     for (std::size_t n = 0; n < partial.nodes.size(); ++n) {
       const NodeId id = partial.nodes[n];
-      if (id == root || form_.nodes[n].is_tap) continue;
+      if (id == root) continue;
       const Node& node = graph_.node(id);
-      for (const ValueId output : node.outputs) {
-        if (output.is_none()) continue;
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        const ValueId output = node.outputs[o];
+        if (output.is_none() || (o == 0 && form_.nodes[n].is_tap)) continue;
         if (graph_.is_output(output)) {
           return fmt::format("{} '{}' is also a graph output", node.op, node.name);
         }

@@ -76,6 +76,7 @@ class MatchParser {
     if (depth > kMaxDepth) tokens_.fail(tokens_.peek().column, "nested too deeply");
     auto node = std::make_shared<PatternNode>();
     if (tokens_.accept_symbol("^")) {
+      if (is_link_) tokens_.fail(tokens_.peek().column, "a link has no taps");
       node->is_tap = true;
       if (!tokens_.at_symbol("=", 1)) tokens_.fail_expected("the tap's name and '='");
     }
@@ -227,14 +228,20 @@ void survey_links(const std::string& id,
                   const std::vector<std::shared_ptr<const PatternNode>>& links,
                   PatternNames& names) {
   std::set<std::string> nodes;
+  std::set<std::string> ports;
   for (const auto& link : links) {
     const PatternNames of_link = survey_tree(id, "fuse", *link);
     for (const std::string& port : of_link.ports) {
-      if (port != kSoFar) names.ports.insert(port);
+      if (port == kSoFar) continue;
+      if (names.ports.contains(port) || names.nodes.contains(port)) {
+        fail(id, "fuse", fmt::format("'{}' means something in the match already", port));
+      }
+      ports.insert(port);
     }
     for (const auto& [node, count] : of_link.nodes) nodes.insert(node);
   }
   for (const std::string& node : nodes) ++names.nodes[node];
+  names.ports.insert(ports.begin(), ports.end());
 }
 
 bool is_port(const PatternNames& names, const std::string& port) {

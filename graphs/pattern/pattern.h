@@ -24,11 +24,11 @@
 //
 // Alias as operand: Mul(c=Conv(X,W),Sigmoid(c)) reads one node twice. Of a fuse rule each length of
 // the chain is a match. A link's last operator reads '.' itself; the value so far must be read by
-// the link alone; its other operands are ports: Y, of further links Y.1, Y.2, … The clauses are
-// checked for each link, with its own operands, and operator names standing for the latest node.
-// An expr may also be value(X), the one value of a constant's elements; a list compared with a
-// number compares each element. A dimension may be an expression: W: f32[o,c/Conv.group,3,3]. One
-// unknown name in it is solved for: [o,c/g,3,3].
+// the link alone; its variables are none of the match's; its other operands are ports: Y, of
+// further links Y.1, Y.2, … The clauses are checked for each link, with its own operands, and
+// operator names standing for the latest node. An expr may also be value(X), the one value of a
+// constant's elements; a list compared with a number compares each element. A dimension may be an
+// expression: W: f32[o,c/Conv.group,3,3]. One unknown name in it is solved for: [o,c/g,3,3].
 //
 // Commutative operators match with their operands in either order; of several bindings of the same
 // nodes the first that holds counts. A node inside a pattern other than the root must have the

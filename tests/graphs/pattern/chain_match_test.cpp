@@ -113,6 +113,21 @@ TEST(ChainMatcher, ALinkMayReadTheValueSoFarTwice) {
             (NodeSets{{{0}}, {{0}, {1}, {2}}}));
 }
 
+// Every link fits in several ways; what they lead to is looked at once.
+TEST(ChainMatcher, ManyWaysToTheSameNodesTakeNoLonger) {
+  GraphBuilder b("g");
+  ValueId v = b.node("n", "Neg", {b.input("x", kType)});
+  for (int i = 0; i < 16; ++i) {
+    const std::string n = std::to_string(i);
+    const ValueId side = b.node("m" + n, "Mul", {b.input("a" + n, kType), b.input("b" + n, kType)});
+    v = b.node("s" + n, "Add", {v, side});
+  }
+  b.output(v);
+  const MatchReport report = match_patterns(
+      b.build(), {parse_pattern(rule("Neg(X)", "16: Add(.,Mul(A,B)); Add(.,[Mul|Div](C,D))"))});
+  EXPECT_EQ(report.matches.size(), 17U);
+}
+
 TEST(ChainMatcher, TwoOperandsOfOneValueAreNotTwoPorts) {
   GraphBuilder b("g");
   const ValueId x = b.input("x", kType);
@@ -135,6 +150,12 @@ TEST(ChainMatcher, MistakesInARuleAreNamedWithTheirColumn) {
             "pattern 'p': fuse, column 1: a link is optional as it is");
   EXPECT_EQ(error_of(rule("Relu(.)", "Abs(.)")),
             "pattern 'p': match, column 6: expected an operator or a variable, found '.'");
+  EXPECT_EQ(error_of(rule("Relu(X)", "Add(.,X)")),
+            "pattern 'p': fuse: 'X' means something in the match already");
+  EXPECT_EQ(error_of(rule("Relu(^s=Neg(X))", "Add(.,s)")),
+            "pattern 'p': fuse: 's' means something in the match already");
+  EXPECT_EQ(error_of(rule("Relu(X)", "Add(.,^c=Relu(Z))")),
+            "pattern 'p': fuse, column 8: a link has no taps");
   PatternText text;
   text.id = "p";
   text.ops = {"Relu"};

@@ -145,6 +145,22 @@ TEST(Matcher, ATapReadElsewhereIsAnOutputAndOtherwiseInside) {
   }
 }
 
+TEST(Matcher, OnlyTheFirstOutputOfATapMayBeReadElsewhere) {
+  for (const int output : {0, 1}) {
+    GraphBuilder b("g");
+    const ValueId x = b.input("x", f32({4}));
+    Node split;
+    split.name = "s";
+    split.op = "Split";
+    split.inputs = {x};
+    split.attributes = {{"axis", std::int64_t{0}}, {"split", Ints{2, 2}}};
+    const std::vector<ValueId> parts = b.node_with_types(split, {f32({2}), f32({2})}, {});
+    b.output(b.node("t", "Tanh", {parts[0]}));
+    b.output(b.node("r", "Relu", {parts[static_cast<std::size_t>(output)]}));
+    EXPECT_EQ(match(b.build(), text("Tanh(^s=Split(X))")).matches.size(), output == 0 ? 1U : 0U);
+  }
+}
+
 TEST(Matcher, AnInnerGraphOutputIsANearMiss) {
   GraphBuilder b("g");
   const ValueId t = b.node("t", "Tanh", {b.input("x", f32({4}))});
