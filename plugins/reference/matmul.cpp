@@ -165,7 +165,7 @@ Body compile_gemm(const Operation& op) {
           [&](std::int64_t, std::int64_t row, std::int64_t column, std::int64_t columns, C* sums) {
             const std::int64_t first = row * product.columns + column;
             for (std::int64_t j = 0; j < columns; ++j) sums[j] *= factor;
-            if (run.in(2) != nullptr) {
+            if (run.in(2) != nullptr && beta != 0) {
               addend.for_each_run(
                   first, first + columns, columns,
                   [&](std::int64_t to, const std::int64_t* from, std::int64_t length) {

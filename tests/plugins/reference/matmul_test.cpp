@@ -1,5 +1,7 @@
 #include "tests/plugins/reference/kernel_case.h"
 
+#include <limits>
+
 namespace inlay::reference {
 namespace {
 
@@ -77,6 +79,16 @@ TEST(ReferenceGemm, TransposesScaleAndBroadcastAddend) {
   EXPECT_EQ(gemm(1, 0, floats({2, 1}, {2, 4})), (std::vector<float>{53, 61, 78, 90}));
   EXPECT_EQ(gemm(0, 1, floats({}, {0})), (std::vector<float>{34, 46, 78, 106}));
   EXPECT_EQ(gemm(1, 1, floats({2, 2}, {2, 2, 2, 2})), (std::vector<float>{47, 63, 69, 93}));
+}
+
+TEST(ReferenceGemm, WithBetaZeroDoesNotReadTheAddend) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor y = KernelCase("Gemm", {{"alpha", 1.0f}, {"beta", 0.0f}})
+                       .input(floats({1, 1}, {2}))
+                       .input(floats({1, 1}, {3}))
+                       .input(floats({1}, {nan}))
+                       .run({DType::kF32, {1, 1}});
+  EXPECT_EQ(values_of<float>(y), std::vector<float>{6});
 }
 
 TEST(ReferenceMatMulInteger, SubtractsZeroPointsPerRowAndColumn) {
