@@ -21,20 +21,52 @@ void check_strategy(const std::string& strategy) {
   }
 }
 
+// Why a plugin, with the reference's help, cannot run the whole graph.
+std::string why_not_alone(const Graph& graph, const Candidates& candidates, const CostTable& costs,
+                          const std::string& plugin) {
+  std::string first;
+  int missing = 0;
+  int untried = 0;
+  for (std::int32_t n = 0; n < graph.node_count(); ++n) {
+    bool is_covered = false;
+    bool was_left_out = false;
+    for (const int id : candidates.by_node[static_cast<std::size_t>(n)]) {
+      const Candidate& c = candidates.list[static_cast<std::size_t>(id)];
+      const bool is_help = c.plugin == kReferencePlugin || c.plugin == kViewPlugin;
+      if (c.plugin != plugin && !is_help) continue;
+      const CandidateCost& cost = costs.candidates[static_cast<std::size_t>(id)];
+      is_covered = is_covered || cost.cost.has_value();
+      was_left_out = was_left_out || cost.origin == CostOrigin::kUntried;
+    }
+    if (is_covered) continue;
+    if (missing++ == 0) first = graph.node(NodeId{n}).name;
+    untried += was_left_out ? 1 : 0;
+  }
+  if (missing == 0) return "its regions and the reference's do not fit together";
+  std::string reason = fmt::format("{} node{} cannot run on it or the reference, the first '{}'",
+                                   missing, missing == 1 ? "" : "s", first);
+  if (untried > 0) reason += fmt::format("; {} of them were not tried", untried);
+  return reason;
+}
+
 // The best placement of each plugin alone, cheapest first; equal costs in order of name.
 std::vector<SearchResult> search_singles(const Graph& graph, const Candidates& candidates,
                                          const CostTable& costs, const PluginHost& host,
                                          const SearchLimits& limits,
-                                         std::vector<std::string>& names) {
+                                         std::vector<std::string>& names,
+                                         std::vector<NotConsidered>& not_considered) {
   std::vector<std::pair<SearchResult, std::string>> singles;
   for (const PluginRecord& record : host.plugins()) {
     if (record.refused) continue;
     const std::string& name = record.manifest.name;
     const bool is_used = std::any_of(candidates.list.begin(), candidates.list.end(),
                                      [&](const Candidate& c) { return c.plugin == name; });
-    if (!is_used) continue;
-    if (auto result = search_single(graph, candidates, costs, name, limits)) {
+    if (!is_used) {
+      not_considered.push_back({name, "it has no candidate"});
+    } else if (auto result = search_single(graph, candidates, costs, name, limits)) {
       singles.emplace_back(std::move(*result), name);
+    } else {
+      not_considered.push_back({name, why_not_alone(graph, candidates, costs, name)});
     }
   }
   std::sort(singles.begin(), singles.end(), [](const auto& a, const auto& b) {
@@ -100,6 +132,16 @@ std::size_t race_contenders(std::vector<Contender>& contenders, const std::vecto
     heats.push_back({leader, i, result});
     if (result.log_ratio_low > 0) leader = i;
   }
+  // Nobody ran against it; its prediction is to be confirmed all the same.
+  Contender& winner = contenders[leader];
+  if (!winner.measured) {
+    try {
+      winner.measured = race(lowered[leader], lowered[leader], context).first;
+    } catch (const Error& error) {
+      if (error.code() != Code::kPluginFailed) throw;
+      winner.why_not_raced = fmt::format("two of it at once fail: {}", error.what());
+    }
+  }
   return leader;
 }
 
@@ -119,8 +161,8 @@ Placed place(const Graph& graph, const PriceContext& context, const PlaceOptions
   const CostTable& costs = placed.priced.costs;
 
   std::vector<std::string> names;
-  std::vector<SearchResult> results =
-      search_singles(graph, placed.candidates, costs, context.host, options.limits, names);
+  std::vector<SearchResult> results = search_singles(graph, placed.candidates, costs, context.host,
+                                                     options.limits, names, placed.not_considered);
   if (options.strategy == "dynamic") {
     results.insert(results.begin(),
                    search_dynamic(graph, placed.candidates, costs, options.limits));

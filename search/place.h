@@ -31,8 +31,10 @@ struct Contender {
   std::string name;  // "placement", or the plugin that stands alone
   SearchResult result;
   Plan plan;
-  std::optional<Cost> measured;  // end to end, from its race; absent: predicted only
-  std::string why_not_raced;     // set iff it was not raced
+  // End to end, from its race, or of a winner without a rival from one with itself; absent:
+  // predicted only.
+  std::optional<Cost> measured;
+  std::string why_not_raced;  // set iff it was not raced
 };
 
 // A race between the contender that led and a challenger: contenders[first] against
@@ -43,11 +45,18 @@ struct Heat {
   RaceResult result;
 };
 
+// A loaded plugin that stands for no contender of its own, and why.
+struct NotConsidered {
+  std::string plugin;
+  std::string reason;
+};
+
 struct Placed {
   Candidates candidates;
   Priced priced;
   // the searched placement first, then single backends by predicted time
   std::vector<Contender> contenders;
+  std::vector<NotConsidered> not_considered;
   std::vector<Heat> heats;
   std::size_t winner = 0;  // index into contenders
   Lowered lowered;         // the winner's plan

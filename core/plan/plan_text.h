@@ -21,4 +21,9 @@ std::string to_text(const Plan& plan);
 // throws  Error{kCorrupt} "m.plan: steps[3].inputs[0]: expected a value index below 12, found 99"
 Plan parse_plan(std::string_view text, const std::string& source);
 
+// Of all that a plan says, but for the builds and devices it is locked to: those are compared with
+// what is there. A plugin relies on what its patterns promised, and no code here can tell whether a
+// changed region or step still keeps it.
+Hash content_hash(const Plan& plan);
+
 }  // namespace inlay

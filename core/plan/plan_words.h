@@ -44,9 +44,4 @@ void check_type(const TensorType& type, const Layout& layout, const std::string&
 [[noreturn]] void refuse(const std::string& source, const std::string& where,
                          const std::string& what);
 
-// Of all that a plan says, but for the builds and devices it is locked to: those are compared with
-// what is there. A plugin relies on what its patterns promised, and no code here can tell whether a
-// changed region or step still keeps it.
-Hash content_hash(const Plan& plan);
-
 }  // namespace inlay

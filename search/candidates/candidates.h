@@ -36,6 +36,9 @@ struct Candidate {
 inline constexpr const char* kViewPlugin = "inlay.view";
 inline constexpr const char* kJointPattern = "joint";  // the latter's pattern
 
+// Runs every operator; written to be right, it helps out where nobody else runs a node.
+inline constexpr const char* kReferencePlugin = "reference";
+
 // Why a plugin does not run a node: shown by `inlay explain --node`.
 struct WhyNot {
   NodeId node;

@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "search/cli/command.h"
+#include "search/cli/files.h"
 #include "search/cli/printable.h"
 #include "search/cost/database.h"
 #include "search/report/count.h"
@@ -71,6 +72,7 @@ int tell(const Common& common, const std::string& path, std::int64_t rows, const
 }
 
 int export_database(const Common& common, const std::string& file) {
+  refuse_same_file("db export", file, {{database_path(common), "the database"}});
   const CostDatabase database = open_existing(database_path(common));
   const std::string text = export_text(database);
   if (file == "-") {
@@ -90,6 +92,7 @@ int import_database(const Common& common, const std::string& file) {
 int merge_database(const Common& common, const std::string& file) {
   if (!std::filesystem::exists(file))
     throw Error(Code::kNotFound, fmt::format("{}: there is no such file", file));
+  refuse_same_file("db merge", file, {{database_path(common), "the database"}});
   const CostDatabase other(file);
   CostDatabase database(database_path(common));
   return tell(common, database.path(), database.merge(other), "new or replaced");

@@ -25,6 +25,11 @@ Report open_report(const PlanFiles& files, const Plan& plan) {
                 fmt::format("{}: is of another model than {} (expected {}, found {}): place again",
                             files.report.string(), files.plan.string(), plan.model_hash, found));
   }
+  if (report.value("plan_hash", "") != content_hash(plan).hex()) {
+    throw Error(Code::kStale,
+                fmt::format("{}: is of another plan of this model than {}: place again",
+                            files.report.string(), files.plan.string()));
+  }
   return report;
 }
 

@@ -1,7 +1,11 @@
-// The files that belong to one plan.
+// The files that belong to one plan, and which of them may be written.
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace inlay::cli {
 
@@ -12,13 +16,14 @@ struct PlanFiles {
 };
 
 // From NAME.plan, or any other name, to which the endings are added.
-inline PlanFiles plan_files(const std::filesystem::path& plan) {
-  std::filesystem::path stem = plan;
-  if (stem.extension() == ".plan") stem.replace_extension();
-  const auto with = [&stem](const char* ending) {
-    return std::filesystem::path(stem.string() + ending);
-  };
-  return {plan, with(".weights"), with(".report.json")};
-}
+PlanFiles plan_files(const std::filesystem::path& plan);
+
+// A file that is read or written besides, and what to call it: "the model", "an input".
+using OtherFile = std::pair<std::filesystem::path, std::string>;
+
+// throws  Error{kInvalidArgument} "--output m.onnx: is the model itself" if `written` is one of the
+//         others, by whatever name
+void refuse_same_file(std::string_view flag, const std::filesystem::path& written,
+                      const std::vector<OtherFile>& others);
 
 }  // namespace inlay::cli

@@ -38,7 +38,14 @@ std::filesystem::path output_path(const PlaceFlags& flags) {
 }
 
 // Finds out before the long work whether its result can be written.
-void check_writable(const PlanFiles& files) {
+void check_writable(const PlanFiles& files, const std::string& model) {
+  if (files.plan.extension() != ".plan") {
+    throw Error(Code::kInvalidArgument,
+                fmt::format("--output {}: expected a name ending in .plan", files.plan.string()));
+  }
+  for (const std::filesystem::path& file : {files.plan, files.weights, files.report}) {
+    refuse_same_file("--output", file, {{model, "the model"}});
+  }
   const std::filesystem::path folder =
       files.plan.has_parent_path() ? files.plan.parent_path() : ".";
   if (!std::filesystem::is_directory(folder)) {
@@ -66,7 +73,7 @@ int run_place(const Common& common, const PlaceFlags& flags) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   const PlanFiles files = plan_files(output_path(flags));
-  check_writable(files);
+  check_writable(files, flags.model);
   watch_interrupts();
 
   Session session(common);

@@ -42,7 +42,7 @@ const PlanValue& value_at(const Plan& plan, int index) {
 }
 
 // Before the work: the endings tell how to write.
-void check_file_names(const Plan& plan, const RunFlags& flags) {
+void check_file_names(const Plan& plan, const PlanFiles& files, const RunFlags& flags) {
   const std::filesystem::path output = flags.output;
   const bool is_array = output.extension() == ".npy" && plan.outputs.size() == 1;
   if (!output.empty() && output.extension() != ".npz" && !is_array) {
@@ -56,6 +56,11 @@ void check_file_names(const Plan& plan, const RunFlags& flags) {
     throw Error(Code::kInvalidArgument,
                 fmt::format("--save-inputs {}: expected a name ending in .npz", flags.save_inputs));
   }
+  std::vector<OtherFile> read{{files.plan, "the plan"}, {files.weights, "the plan's weights"}};
+  for (const std::string& input : flags.inputs) read.emplace_back(input, "an input");
+  refuse_same_file("--save-inputs", flags.save_inputs, read);
+  read.emplace_back(flags.save_inputs, "what --save-inputs writes");
+  refuse_same_file("--output", flags.output, read);
 }
 
 void write_outputs(const Plan& plan, const std::vector<Tensor>& outputs,
@@ -248,7 +253,7 @@ void print_text(const RunReport& report) {
 int run_plan(const Common& common, const RunFlags& flags) {
   const PlanFiles files = plan_files(flags.plan);
   const Plan plan = parse_plan(read_text(files.plan), files.plan.string());
-  check_file_names(plan, flags);
+  check_file_names(plan, files, flags);
   Common with_threads = common;
   if (with_threads.threads == 0) with_threads.threads = plan.threads;
   Session session(with_threads);

@@ -20,7 +20,6 @@
 
 namespace inlay {
 
-inline constexpr const char* kReferencePlugin = "reference";
 inline constexpr const char* kBudgetReason = "not measured: the time budget was spent";
 
 class Meter {

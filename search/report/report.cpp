@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "core/plan/plan_text.h"
+
 namespace inlay {
 namespace {
 
@@ -246,16 +248,22 @@ Report make_report(const Graph& graph, const Placed& placed, const ReportContext
     contenders.push_back(contender_json(placed, contender));
   Report heats = Report::array();
   for (const Heat& heat : placed.heats) heats.push_back(heat_json(heat, placed.contenders));
+  Report not_considered = Report::array();
+  for (const NotConsidered& plugin : placed.not_considered) {
+    not_considered.push_back({{"plugin", plugin.plugin}, {"reason", plugin.reason}});
+  }
   std::uint64_t weight_bytes = 0;
   for (const PlanConstant& constant : plan.constants) weight_bytes += constant.size_bytes;
 
   return {{"inlay_report", kReportVersion},
           {"model", plan.model},
           {"model_hash", plan.model_hash},
+          {"plan_hash", content_hash(plan).hex()},
           {"threads", context.threads},
           {"nodes_total", graph.node_count()},
           {"winner", winner.name},
           {"contenders", std::move(contenders)},
+          {"not_considered", std::move(not_considered)},
           {"races", std::move(heats)},
           {"by_plugin", by_plugin_json(placed, chosen)},
           {"boundaries", boundaries_json(plan, placed.priced.costs)},

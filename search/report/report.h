@@ -17,7 +17,7 @@ namespace inlay {
 
 using Report = nlohmann::ordered_json;
 
-inline constexpr int kReportVersion = 2;
+inline constexpr int kReportVersion = 3;
 
 struct ReportContext {
   int threads = 1;

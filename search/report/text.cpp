@@ -90,6 +90,11 @@ std::string contender_table(const Report& report) {
                                c["why_not_raced"].get<std::string>());
     }
   }
+  for (const Report& plugin : report["not_considered"]) {
+    not_raced +=
+        fmt::format("  {} alone was not considered: {}\n", plugin["plugin"].get<std::string>(),
+                    plugin["reason"].get<std::string>());
+  }
   return table.text() + not_raced;
 }
 
@@ -150,12 +155,20 @@ std::string boundary_line(const Report& b) {
                      format_ns(b["dispatch_ns_per_step"]));
 }
 
-std::string search_line(const Report& winner) {
+// A search is optimal among what has a cost.
+std::string search_line(const Report& report, const Report& winner) {
   const double predicted = winner["predicted_ns"];
   const double bound = winner["bound_ns"];
-  return fmt::format("search: {}, {}, bound {} (gap {:.1f}%), {}\n",
+  const int untried = report["pricing"]["untried"];
+  const std::string among =
+      untried == 0
+          ? ""
+          : fmt::format(" among what was measured ({} of {} untried: place again to go on)",
+                        untried, count_of(report["pricing"]["candidates"].get<int>(), "candidate"));
+  return fmt::format("search: {}, {}{}, bound {} (gap {:.1f}%), {}\n",
                      winner["strategy"].get<std::string>(), winner["stop"].get<std::string>(),
-                     format_ns(bound), predicted > 0 ? 100 * (predicted - bound) / predicted : 0.0,
+                     among, format_ns(bound),
+                     predicted > 0 ? 100 * (predicted - bound) / predicted : 0.0,
                      count_of(winner["states"].get<std::int64_t>(), "state"));
 }
 
@@ -185,7 +198,7 @@ std::string render_summary(const Report& report) {
   text += fmt::format(
       "memory: arena {} (at least {} needed), weights {}\n", format_bytes(memory["arena_bytes"]),
       format_bytes(memory["arena_lower_bound_bytes"]), format_bytes(memory["weight_bytes"]));
-  return text + search_line(winner) + pricing_line(report);
+  return text + search_line(report, winner) + pricing_line(report);
 }
 
 std::string render_steps(const Report& report) {

@@ -7,8 +7,6 @@
 namespace inlay {
 namespace {
 
-constexpr const char* kReference = "reference";
-
 bool has_cost(const Candidates& candidates, const CostTable& costs, std::size_t id) {
   return candidates.list[id].plugin == kViewPlugin || costs.candidates[id].cost.has_value();
 }
@@ -53,7 +51,7 @@ std::optional<SearchResult> search_single(const Graph& graph, const Candidates& 
         return is_gap[static_cast<std::size_t>(node.index)];
       });
       allowed[id] = c.plugin == plugin || c.plugin == kViewPlugin ||
-                    (c.plugin == kReference && (in_gaps || !only_gaps));
+                    (c.plugin == kReferencePlugin && (in_gaps || !only_gaps));
     }
     if (!is_coverable(graph, candidates, costs, allowed)) continue;
     const PlacementProblem problem =

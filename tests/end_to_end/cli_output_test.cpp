@@ -39,6 +39,40 @@ TEST_F(CliOutput, PlaceAndRunNameEveryFileTheyWrite) {
   expect_has(run.out, "wrote " + path("y.npz").string() + ": 1 output\n");
 }
 
+// By whatever name: through a link, or another way to the folder.
+TEST_F(CliOutput, NoFileThatIsReadOrWrittenBesidesIsOverwritten) {
+  const std::string plan = small_plan().string();
+  const std::string model = small_model().string();
+  const std::string npz = path("x.npz").string();
+  ASSERT_EQ(inlay("run " + plan + " --save-inputs " + npz).status, 0);
+  fs::create_symlink(npz, path("link.npz"));
+  const std::string database = (path("c.sqlite")).string();
+  ASSERT_EQ(inlay("db export " + path("rows.jsonl").string()).status, 0);
+  const std::string before = slurp(model);
+
+  expect_one_clear_error(inlay("place " + model + " -o " + model), "ending in .plan");
+  expect_one_clear_error(inlay("run " + plan + " -i " + npz + " -o " + path("link.npz").string()),
+                         "is an input itself");
+  expect_one_clear_error(inlay("run " + plan + " --save-inputs " + path("z.npz").string() + " -o " +
+                               (path("z.npz").parent_path() / "." / "z.npz").string()),
+                         "is what --save-inputs writes itself");
+  expect_one_clear_error(inlay("db export " + database_.string()), "is the database itself");
+  expect_one_clear_error(inlay("db merge " + database_.string()), "is the database itself");
+  EXPECT_EQ(slurp(model), before);
+  EXPECT_EQ(inlay("db verify").status, 0);
+}
+
+TEST_F(CliOutput, AReportOfAnotherPlanOfTheModelIsRefused) {
+  const std::string plan = small_plan().string();
+  ASSERT_EQ(
+      inlay("place " + small_model().string() + " --fuse off -o " + path("other.plan").string())
+          .status,
+      0);
+  fs::copy_file(path("s.report.json"), path("other.report.json"),
+                fs::copy_options::overwrite_existing);
+  expect_one_clear_error(inlay("explain " + path("other.plan").string()), "is of another plan");
+}
+
 TEST_F(CliOutput, SavedInputsGiveTheSameOutputsAgain) {
   const std::string run = "run " + small_plan().string();
   ASSERT_EQ(inlay(run + " --seed 3 --save-inputs " + path("x.npz").string() + " -o " +

@@ -137,6 +137,7 @@ Report raced_report(double low, double high) {
        {contender("placement", {{"onednn", 4}, {"openblas", 1}}, true),
         contender("onednn", {{"onednn", 2}, {"reference", 3}}, true),
         contender("openblas", {{"openblas", 4}, {"reference", 1}}, false)}},
+      {"not_considered", {{{"plugin", "acme"}, {"reason", "3 nodes cannot run on it"}}}},
       {"races",
        {{{"first", "placement"},
          {"second", "onednn"},
@@ -175,6 +176,15 @@ TEST(Summary, SaysInWordsWhatTheRaceFound) {
              "1.0% more), 1 pair\n");
   expect_has(render_summary(raced_report(-0.02, -0.01)), "placement is faster than onednn: ");
   expect_has(render_summary(raced_report(0.01, 0.02)), "placement is slower than onednn: ");
+}
+
+TEST(Summary, SaysWhoWasNotConsideredAndWhatWasNotTried) {
+  Report report = raced_report(-0.02, 0.01);
+  const std::string text = render_summary(report);
+  expect_has(text, "acme alone was not considered: 3 nodes cannot run on it\n");
+  expect_has(text, " among what was measured (2 of 7 candidates untried: place again to go on)");
+  report["pricing"]["untried"] = 0;
+  EXPECT_EQ(render_summary(report).find("among what was measured"), std::string::npos);
 }
 
 TEST(Summary, NamesTheHelpThatABackendAloneHas) {
