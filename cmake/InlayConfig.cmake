@@ -11,53 +11,27 @@
 get_filename_component(_inlay_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(Inlay_PLUGIN_DIR ${_inlay_prefix}/lib/inlay/plugins)
 set(Inlay_PROGRAM ${_inlay_prefix}/bin/inlay)
+set(_inlay_sdk_include ${_inlay_prefix}/include/inlay)
 include(${CMAKE_CURRENT_LIST_DIR}/InlayPlugin.cmake)
-
-if(NOT TARGET Inlay::tbb)
-  add_library(Inlay::tbb SHARED IMPORTED)
-  set_target_properties(Inlay::tbb PROPERTIES
-    IMPORTED_LOCATION ${_inlay_prefix}/lib/libtbb.so.12 IMPORTED_SONAME libtbb.so.12)
-endif()
-
-if(NOT TARGET Inlay::c)
-  add_library(Inlay::c SHARED IMPORTED)
-  set_target_properties(Inlay::c PROPERTIES
-    IMPORTED_LOCATION ${_inlay_prefix}/lib/libinlay.so
-    IMPORTED_LINK_DEPENDENT_LIBRARIES Inlay::tbb
-    INTERFACE_INCLUDE_DIRECTORIES ${_inlay_prefix}/include)
-endif()
-set(Inlay_c_FOUND TRUE)
+# A folder that Inlay was built in serves plugins before anything is installed; where its parts are
+# stands in this file (InlayInstall.cmake writes it).
+include(${CMAKE_CURRENT_LIST_DIR}/InlayBuildTree.cmake OPTIONAL RESULT_VARIABLE _inlay_build_tree)
 
 if(NOT TARGET Inlay::sdk)
   add_library(Inlay::sdk INTERFACE IMPORTED)
   set_target_properties(Inlay::sdk PROPERTIES
-    INTERFACE_INCLUDE_DIRECTORIES ${_inlay_prefix}/include/inlay
+    INTERFACE_INCLUDE_DIRECTORIES ${_inlay_sdk_include}
     INTERFACE_COMPILE_FEATURES cxx_std_20)
 endif()
 set(Inlay_sdk_FOUND TRUE)
 
-if(NOT TARGET Inlay::inlay)
-  find_package(fmt QUIET)
-  find_library(INLAY_XXHASH_LIBRARY xxhash)
-  find_package(Threads QUIET)
-  if(TARGET fmt::fmt AND INLAY_XXHASH_LIBRARY AND TARGET Threads::Threads)
-    add_library(Inlay::inlay STATIC IMPORTED)
-    set_target_properties(Inlay::inlay PROPERTIES
-      IMPORTED_LOCATION ${_inlay_prefix}/lib/libinlay_cpp.a
-      IMPORTED_LINK_INTERFACE_LANGUAGES CXX
-      INTERFACE_INCLUDE_DIRECTORIES "${_inlay_prefix}/include;${_inlay_prefix}/include/inlay"
-      INTERFACE_COMPILE_FEATURES cxx_std_20
-      INTERFACE_LINK_LIBRARIES
-        "fmt::fmt;${INLAY_XXHASH_LIBRARY};Inlay::tbb;Threads::Threads;${CMAKE_DL_LIBS}"
-      # Vendor libraries that plugins load look for theirs along the program's RPATH, not RUNPATH.
-      INTERFACE_LINK_OPTIONS "-Wl,--disable-new-dtags")
-  endif()
-endif()
-if(TARGET Inlay::inlay)
-  set(Inlay_inlay_FOUND TRUE)
+if(NOT _inlay_build_tree)
+  include(${CMAKE_CURRENT_LIST_DIR}/InlayLibraries.cmake)
 else()
-  set(_inlay_reason "Inlay::inlay wants fmt and xxHash (Debian: libfmt-dev, libxxhash-dev)")
+  set(Inlay_c_FOUND FALSE)
   set(Inlay_inlay_FOUND FALSE)
+  set(_inlay_reason "a build folder offers the component sdk; the others want an installation\
+ (cmake --install ${_inlay_prefix} --prefix PREFIX)")
 endif()
 
 foreach(_inlay_component ${Inlay_FIND_COMPONENTS})

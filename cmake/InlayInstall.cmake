@@ -56,6 +56,17 @@ install(FILES core/session/session.h core/session/inlay.h DESTINATION include/in
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/InlayConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES
-  cmake/InlayConfig.cmake cmake/InlayPlugin.cmake cmake/plugin.map
+  cmake/InlayConfig.cmake cmake/InlayLibraries.cmake cmake/InlayPlugin.cmake cmake/plugin.map
   ${CMAKE_BINARY_DIR}/InlayConfigVersion.cmake
   DESTINATION lib/cmake/Inlay)
+
+# The same for plugins in the folder of the build, so that `inlay new-plugin` works uninstalled.
+foreach(file InlayConfig.cmake InlayPlugin.cmake plugin.map)
+  configure_file(cmake/${file} ${CMAKE_BINARY_DIR}/lib/cmake/Inlay/${file} COPYONLY)
+endforeach()
+configure_file(${CMAKE_BINARY_DIR}/InlayConfigVersion.cmake
+  ${CMAKE_BINARY_DIR}/lib/cmake/Inlay/InlayConfigVersion.cmake COPYONLY)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/lib/cmake/Inlay/InlayBuildTree.cmake @ONLY CONTENT
+"set(Inlay_PLUGIN_DIR \"\${_inlay_prefix}/plugins\")
+set(_inlay_sdk_include \"@CMAKE_SOURCE_DIR@\")
+")

@@ -33,6 +33,7 @@ void add_run(CLI::App& app, Common& common);
 void add_explain(CLI::App& app, Common& common);
 void add_bundle(CLI::App& app, Common& common);
 void add_db(CLI::App& app, Common& common);
+void add_new_plugin(CLI::App& app, Common& common);
 
 // Flags that several subcommands take.
 void add_plugin_flags(CLI::App& command, Common& common);  // --with, --exclude
