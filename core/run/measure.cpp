@@ -110,10 +110,10 @@ Stats measure(Executor& executor, std::span<const Tensor> inputs, const MeasureO
     if (samples.size() == kSamplesToLose && least > options.rival_ns) return stats_of(&samples);
     if (samples.size() < next_check) continue;
     const Stats stats = stats_of(&samples);
-    if (samples.size() >= min_samples &&
-        stats.high_ns - stats.low_ns <= options.target_relative_ci * stats.median_ns) {
-      return stats;
-    }
+    const double interval = stats.high_ns - stats.low_ns;
+    const double target =
+        std::max(options.target_relative_ci * stats.median_ns, options.target_ci_ns);
+    if (samples.size() >= min_samples && interval <= target) return stats;
     next_check = samples.size() + samples.size() / 4 + 1;
   }
   if (samples.empty()) samples.push_back(first);  // the time was spent on the first run

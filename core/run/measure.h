@@ -32,6 +32,7 @@ struct MeasureOptions {
   // stop sampling after this, warm-up included; always one sample at least
   double max_seconds = 0.5;
   double target_relative_ci = 0.02;  // stop once (high - low) / median is at most this
+  double target_ci_ns = 0;           // or once high - low is at most this
   // What the model's other steps read between two runs of the region, at least the cores' own
   // caches: where that is more than the shared cache keeps, weights come from memory.
   std::int64_t elsewhere_bytes = std::int64_t{8} << 20;

@@ -36,15 +36,20 @@ Json to_json(const MeasureOptions& options) {
   return {{"min_samples", options.min_samples},
           {"max_seconds", bits_json(options.max_seconds)},
           {"target", bits_json(options.target_relative_ci)},
+          {"target_ns", bits_json(options.target_ci_ns)},
           {"elsewhere_bytes", options.elsewhere_bytes},
           {"rival", bits_json(options.rival_ns)},
           {"give_up", bits_json(options.give_up_ns)}};
 }
 
 MeasureOptions measure_options_from(const Json& json) {
-  return {json.at("min_samples").get<int>(), bits_value(json.at("max_seconds")),
-          bits_value(json.at("target")),     json.at("elsewhere_bytes").get<std::int64_t>(),
-          bits_value(json.at("rival")),      bits_value(json.at("give_up"))};
+  return {json.at("min_samples").get<int>(),
+          bits_value(json.at("max_seconds")),
+          bits_value(json.at("target")),
+          bits_value(json.at("target_ns")),
+          json.at("elsewhere_bytes").get<std::int64_t>(),
+          bits_value(json.at("rival")),
+          bits_value(json.at("give_up"))};
 }
 
 Json to_json(const PairStats& stats) {

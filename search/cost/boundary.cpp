@@ -67,7 +67,7 @@ std::vector<std::string> converters(const ConversionWork& work, PluginHost& host
 
 class ConversionPricer {
  public:
-  explicit ConversionPricer(Meter& meter) : meter_(meter) {}
+  ConversionPricer(double precise_ns, Meter& meter) : precise_ns_(precise_ns), meter_(meter) {}
 
   ConversionCost price(const ConversionWork& work) {
     const std::string name =
@@ -94,6 +94,7 @@ class ConversionPricer {
     MeasureRequest request;
     request.seed = meter_.context().seed;
     request.options.max_seconds = kConversionSeconds;
+    request.options.target_ci_ns = precise_ns_;
     if (meter_.is_budget_spent()) request.options.give_up_ns = 0;
     return request;
   }
@@ -128,6 +129,7 @@ class ConversionPricer {
     return m;
   }
 
+  double precise_ns_;
   Meter& meter_;
 };
 
@@ -192,9 +194,9 @@ double time_tiny_steps(int count, Meter& meter) {
 }  // namespace
 
 std::map<ConversionKey, ConversionCost> price_conversions(
-    const std::vector<ConversionWork>& conversions, Meter& meter) {
+    const std::vector<ConversionWork>& conversions, double precise_ns, Meter& meter) {
   std::map<ConversionKey, ConversionCost> costs;
-  ConversionPricer pricer(meter);
+  ConversionPricer pricer(precise_ns, meter);
   for (const ConversionWork& work : conversions) {
     costs[{to_string(work.type), work.from.text(), work.to.text()}] = pricer.price(work);
   }

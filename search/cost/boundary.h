@@ -12,9 +12,9 @@ namespace inlay {
 
 // Each conversion by the host and by every plugin that declares it; the fastest right one. All are
 // priced even when the budget is spent (then by one run of the host's), since a search cannot do
-// without.
+// without. An interval of `precise_ns` is narrow enough.
 std::map<ConversionKey, ConversionCost> price_conversions(
-    const std::vector<ConversionWork>& conversions, Meter& meter);
+    const std::vector<ConversionWork>& conversions, double precise_ns, Meter& meter);
 
 // What the executor adds, from plans of one and of many tiny steps.
 struct StepOverhead {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -37,6 +38,10 @@ constexpr double kLeastGiveUpNs = 5e6;
 
 // Enough to tell rivals apart; the two that matter meet again in the race.
 constexpr double kTargetInterval = 0.03;
+// Enough for what hardly matters: an interval of this share of the whole model's time, for all the
+// places together where the region occurs.
+constexpr double kNegligibleShare = 2e-4;
+constexpr int kLeastSamples = 6;  // for an interval of the median
 
 // Work below this, and not this much slower than the best of its group, is measured on one thread
 // too: waking another costs some microseconds.
@@ -104,6 +109,8 @@ class Pricer {
     for (const WorkGroup& group : groups_) meter_.expect_more(static_cast<int>(group.works.size()));
     overhead_ = price_dispatch(meter_);
     cover_nodes();
+    covered_ns_ = covered_ns();
+    largest_first();
     for (WorkGroup& group : groups_) price_group(group);
     for (WorkGroup& group : groups_) refine(group);
     for (WorkGroup& group : groups_) try_one_thread(group);
@@ -115,7 +122,8 @@ class Pricer {
     const std::vector<ConversionWork> conversions =
         needed_conversions(graph_, candidates_, priced.costs.candidates);
     meter_.expect_more(static_cast<int>(conversions.size()));
-    priced.costs.conversions = price_conversions(conversions, meter_);
+    priced.costs.conversions =
+        price_conversions(conversions, kNegligibleShare * covered_ns_, meter_);
     priced.stats = meter_.stats();
     priced.stats.seconds = meter_.seconds();
     return priced;
@@ -128,12 +136,37 @@ class Pricer {
   // One way to run each node first of all, whatever the budget, so that there is always a plan.
   void cover_nodes() {
     for (WorkGroup& group : groups_) {
-      if (!group.is_single_node) continue;
+      if (group.nodes != 1) continue;
       for (Work* work : form_.order(group)) {
         price_work(*work, kInfinity, Need::kRequired);
         if (work->result.cost) break;
       }
     }
+  }
+
+  // The model's time so far: one node at a time, each the best way known.
+  double covered_ns() const {
+    double total = 0;
+    for (const WorkGroup& group : groups_) {
+      const double best = best_of(group);
+      if (group.nodes != 1 || std::isinf(best)) continue;
+      std::set<int> nodes;
+      for (const Work& work : group.works) {
+        for (const int id : work.candidates) nodes.insert(node_of(id));
+      }
+      total += best * static_cast<double>(nodes.size());
+    }
+    return total;
+  }
+
+  int node_of(int candidate) const {
+    return candidates_.list[static_cast<std::size_t>(candidate)].nodes.front().index;
+  }
+
+  // What a library fuses is what it is good at: should the budget end early, that was tried.
+  void largest_first() {
+    std::stable_sort(groups_.begin(), groups_.end(),
+                     [](const WorkGroup& a, const WorkGroup& b) { return a.nodes > b.nodes; });
   }
 
   void price_group(WorkGroup& group) {
@@ -177,13 +210,19 @@ class Pricer {
     request.seed = context_.seed;
     request.max_values = index_limits(work.region);
     request.options.max_seconds = seconds;
+    request.options.min_samples = kLeastSamples;
     request.options.target_relative_ci = kTargetInterval;
+    request.options.target_ci_ns = negligible_ns(work);
     request.options.rival_ns = rival_ns;
     request.options.give_up_ns = give_up_ns;
     request.options.elsewhere_bytes = elsewhere_bytes_;
     take(work,
          meter_.measure(work.key, lower_region(work.region, work.plugin, context_.host), request),
          CostOrigin::kMeasured);
+  }
+
+  double negligible_ns(const Work& work) const {
+    return kNegligibleShare * covered_ns_ / static_cast<double>(work.candidates.size());
   }
 
   void take(Work& work, const Measurement& m, CostOrigin origin) {
@@ -212,7 +251,8 @@ class Pricer {
     for (Work& work : group.works) {
       if (!work.result.cost || meter_.is_budget_spent()) continue;
       const Cost& cost = *work.result.cost;
-      const bool is_vague = work.is_new && cost.high_ns - cost.low_ns > kWideSpread * cost.ns;
+      const bool is_vague = work.is_new && cost.high_ns - cost.low_ns >
+                                               std::max(kWideSpread * cost.ns, negligible_ns(work));
       const bool is_glimpse = cost.samples == 1;  // given up against a rival that may be gone
       const bool is_competitive = cost.ns <= kCompetitiveRatio * best_of(group);
       if (!is_competitive || (!is_vague && !is_glimpse)) continue;
@@ -302,6 +342,7 @@ class Pricer {
   ExpectedCache expected_;
   std::vector<WorkGroup> groups_;
   StepOverhead overhead_;
+  double covered_ns_ = 0;  // 0 until each node has a way to run
   Form form_;
 };
 

@@ -76,7 +76,7 @@ std::vector<WorkGroup> group_work(const Graph& graph, const Candidates& candidat
       continue;
     }
     const auto [entry, is_new] = group_of.try_emplace(work_hash(region), groups.size());
-    if (is_new) groups.push_back({{}, candidate.nodes.size() == 1});
+    if (is_new) groups.push_back({{}, candidate.nodes.size()});
     WorkGroup& group = groups[entry->second];
     work_of[{candidate.plugin, hash}] = {entry->second, group.works.size()};
     group.works.push_back(make_work(std::move(region), candidate, knobs, meter));

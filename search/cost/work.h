@@ -31,7 +31,7 @@ struct Work {
 // same nodes.
 struct WorkGroup {
   std::vector<Work> works;
-  bool is_single_node = false;
+  std::size_t nodes = 0;  // that each region covers
 };
 
 // What a run of the model reads between two runs of one region: its constants, rounded up to a

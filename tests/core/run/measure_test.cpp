@@ -44,6 +44,12 @@ TEST_F(MeasureTest, TakesFewSamplesOfWhatIsAlwaysSlowerThanItsRival) {
   EXPECT_GE(measure_op("Increment", options).samples, 20);
 }
 
+TEST_F(MeasureTest, StopsOnceTheIntervalIsNarrowEnoughInNanoseconds) {
+  const MeasureOptions options{
+      .min_samples = 7, .max_seconds = 10, .target_relative_ci = 0, .target_ci_ns = 1e12};
+  EXPECT_EQ(measure_op("Increment", options).samples, 7);
+}
+
 TEST_F(MeasureTest, StopsWhenTheTimeIsSpent) {
   EXPECT_EQ(measure_op("Slow", {.min_samples = 1000, .max_seconds = 0}).samples, 1);
 }

@@ -331,6 +331,21 @@ TEST_F(PriceTest, SpentBudgetLeavesEveryNodeOneWayToRunAndTheRestWithThatReason)
   EXPECT_EQ(price(graph_, candidates, hurried).stats.measured, 0);
 }
 
+// Each node one way first; then what a library fuses, before other ways to run single nodes.
+TEST_F(PriceTest, TriesLargeRegionsSoonAfterEachNodeHasAWayToRun) {
+  use({"fuser"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  std::vector<std::string> tried;
+  PriceContext watched = context();
+  watched.progress = [&tried](int, int, const std::string& what) { tried.push_back(what); };
+  price(graph_, candidates, watched);
+  ASSERT_GE(tried.size(), 4);
+  EXPECT_EQ(tried[0], "dispatch");
+  EXPECT_EQ(tried[1], "Relu(x) -> f32[64x64] on fuser");
+  EXPECT_EQ(tried[2], "Relu(Relu(x)) -> f32[64x64] on fuser");
+  EXPECT_EQ(tried[3], "Relu(x) -> f32[64x64] on reference");
+}
+
 TEST_F(PriceTest, ReportsProgressThatEndsWhereItSaid) {
   use({"good"});
   const Candidates candidates = find_candidates(graph_, *host_);

@@ -60,7 +60,11 @@ std::unique_ptr<Kernel> compile(const RegionView&, const CompileContext&) {
 }();
 
 constexpr Pattern kPatterns[] = {
-    {.id = "relu", .match = "Relu(X)", .where = "X: f32", .tolerance = "exact"}};
+    {.id = "relu", .match = "Relu(X)", .where = "X: f32", .tolerance = "exact"},
+#ifdef RIVAL_FUSES
+    {.id = "relus", .match = "Relu(Relu(X))", .where = "X: f32", .tolerance = "exact"},
+#endif
+};
 
 }  // namespace
 
