@@ -31,7 +31,7 @@ bool ChainMatcher::reads_all(const Partial& partial, ValueId value) const {
 void ChainMatcher::grow(const Match& match, const Binding& base, int depth) {
   if (depth == pattern_.most_links) return;
   const Node& last = graph_.node(match.nodes.back());
-  if (last.outputs.size() != 1) return;
+  if (last.outputs.size() != 1 || last.outputs[0].is_none()) return;
   const ValueId so_far = last.outputs[0];
   const auto readers = graph_.consumers(so_far);
   const std::set<NodeId> roots(readers.begin(), readers.end());
@@ -76,7 +76,10 @@ void ChainMatcher::add_link(const Match& match, const Binding& base, const Patte
     longer.ports[free_port(longer.ports, variable)] = value;
     binding.ports[variable] = value;
   }
-  longer.ports["out"] = binding.ports["out"] = graph_.node(root).outputs[0];
+  for (auto* ports : {&longer.ports, &binding.ports}) {
+    ports->erase("out");  // the value so far
+    bind_outputs(graph_.node(root), *ports);
+  }
   const ConstraintFailure failure = check_constraints(graph_, pattern_.constraints, binding);
   if (!failure.reason.empty()) return miss(failure.reason);
   if (!is_new(longer.nodes)) return;

@@ -173,6 +173,13 @@ class Checker {
 
 }  // namespace
 
+void bind_outputs(const Node& last, std::map<std::string, ValueId>& ports) {
+  for (std::size_t i = 0; i < last.outputs.size(); ++i) {
+    if (last.outputs[i].is_none()) continue;
+    ports[i == 0 ? "out" : fmt::format("out{}", i)] = last.outputs[i];
+  }
+}
+
 ConstraintFailure check_constraints(
     const Graph& graph, const std::vector<std::shared_ptr<const Constraint>>& constraints,
     const Binding& binding) {

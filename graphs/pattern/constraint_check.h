@@ -19,6 +19,9 @@ struct Binding {
   std::map<std::string, const Node*> nodes;  // by alias and by the operator it really is
 };
 
+// The outputs that a match's last node has become its ports out, out1, …
+void bind_outputs(const Node& last, std::map<std::string, ValueId>& ports);
+
 struct ConstraintFailure {
   std::string reason;  // empty: all hold
   int progress = 0;    // how far the check came; of several failed bindings the furthest says most

@@ -15,13 +15,6 @@
 namespace inlay {
 namespace {
 
-void bind_outputs(const Node& root, Binding& binding) {
-  for (std::size_t i = 0; i < root.outputs.size(); ++i) {
-    if (root.outputs[i].is_none()) continue;
-    binding.ports[i == 0 ? "out" : fmt::format("out{}", i)] = root.outputs[i];
-  }
-}
-
 // Matches of one pattern at one root, and the best reason if there is none.
 class RootMatcher {
  public:
@@ -43,7 +36,7 @@ class RootMatcher {
       if (!node.inputs[i].is_none()) binding.ports[fmt::format("{}", i)] = node.inputs[i];
     }
     binding.nodes[node.op] = &node;
-    bind_outputs(node, binding);
+    bind_outputs(node, binding.ports);
     finish({root_}, binding);
   }
 
@@ -75,7 +68,7 @@ class RootMatcher {
     for (std::size_t i = 0; i < partial.variables.size(); ++i) {
       if (!partial.variables[i].is_none()) binding.ports[form.variables[i]] = partial.variables[i];
     }
-    bind_outputs(graph_.node(root_), binding);
+    bind_outputs(graph_.node(root_), binding.ports);
     finish(std::move(nodes), binding);
   }
 

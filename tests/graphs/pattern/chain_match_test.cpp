@@ -113,6 +113,51 @@ TEST(ChainMatcher, ALinkMayReadTheValueSoFarTwice) {
             (NodeSets{{{0}}, {{0}, {1}, {2}}}));
 }
 
+// Node by node and link by link: what is read outside, or may be, is an output port.
+TEST(ChainMatcher, EveryOutputOfTheLastOperatorIsAPort) {
+  for (const int read : {0, 1, 2}) {
+    GraphBuilder b("g");
+    const ValueId r = b.node("r", "Relu", {b.input("x", kType)});
+    const std::vector<ValueId> halves =
+        b.node("s", "Split", {r},
+               {{"axis", std::int64_t{0}}, {"split", std::vector<std::int64_t>{1, 1}}}, 2);
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      if (read == 2 || static_cast<int>(i) == read) b.output(b.node("", "Abs", {halves[i]}));
+    }
+    const Graph g = b.build();
+    for (const auto& [match, fuse] : std::vector<std::pair<std::string, std::string>>{
+             {"Split(Relu(X))", ""}, {"Relu(X)", "Split(.); Abs(.)"}}) {
+      const MatchReport report =
+          match_patterns(g, {parse_pattern(rule(match, fuse, "X: f32[n,c]; out1: f32[1,c]"))});
+      const auto split = std::find_if(report.matches.begin(), report.matches.end(),
+                                      [](const Match& m) { return m.nodes.size() == 2; });
+      ASSERT_NE(split, report.matches.end());
+      EXPECT_EQ(split->ports, (std::map<std::string, ValueId>{
+                                  {"X", g.inputs()[0]}, {"out", halves[0]}, {"out1", halves[1]}}));
+      // Nothing goes on from a value that is only a part of what was made.
+      EXPECT_EQ(report.matches.size(), fuse.empty() ? 1U : 2U);
+    }
+    EXPECT_TRUE(match_patterns(g, {parse_pattern(rule("Relu(X)", "Split(.)", "out1: i64"))})
+                    .matches.size() == 1U);
+  }
+}
+
+TEST(ChainMatcher, AnOutputThatIsLeftOutIsNoPort) {
+  GraphBuilder b("g");
+  const ValueId r = b.node("r", "Relu", {b.input("x", kType)});
+  Node split;
+  split.name = "s";
+  split.op = "Split";
+  split.inputs = {r};
+  split.attributes = {{"axis", std::int64_t{0}}, {"split", std::vector<std::int64_t>{1, 1}}};
+  b.output(b.node_with_types(split, {TensorType{}, TensorType{DType::kF32, {1, 3}}}, {"", "h"})[1]);
+  const Graph g = b.build();
+  const MatchReport report = match_patterns(g, {parse_pattern(rule("Relu(X)", "Split(.)"))});
+  ASSERT_EQ(report.matches.size(), 2U);
+  EXPECT_EQ(report.matches[1].ports,
+            (std::map<std::string, ValueId>{{"X", g.inputs()[0]}, {"out1", g.outputs()[0]}}));
+}
+
 // Every link fits in several ways; what they lead to is looked at once.
 TEST(ChainMatcher, ManyWaysToTheSameNodesTakeNoLonger) {
   GraphBuilder b("g");
