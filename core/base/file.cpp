@@ -95,6 +95,17 @@ MappedFile map_file(const std::filesystem::path& path) {
   return {std::move(data), size};
 }
 
+void forget(const MappedFile& file, std::span<const std::byte> part) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t begin =
+      (static_cast<std::size_t>(part.data() - file.data.get()) + page - 1) / page * page;
+  const std::size_t end =
+      static_cast<std::size_t>(part.data() + part.size() - file.data.get()) / page * page;
+  if (begin >= end) return;
+  // The pages are clean, so nothing is lost; if the system refuses, they merely stay.
+  ::madvise(const_cast<std::byte*>(file.data.get()) + begin, end - begin, MADV_DONTNEED);
+}
+
 std::string read_text(const std::filesystem::path& path) {
   const MappedFile file = map_file(path);
   return {reinterpret_cast<const char*>(file.data.get()), file.size_bytes};

@@ -19,6 +19,9 @@ struct MappedFile {
   std::span<const std::byte> bytes() const { return {data.get(), size_bytes}; }
 };
 
+// Gives back the memory of whole pages in `part` of a mapping; reading them again reads the file.
+void forget(const MappedFile& file, std::span<const std::byte> part);
+
 // throws  Error{kNotFound} if there is no such file, Error{kIo} if it cannot be read or is not a
 //         regular file
 MappedFile map_file(const std::filesystem::path& path);

@@ -20,6 +20,10 @@ std::uint64_t end_of(const PlanConstant& constant) {
 
 }  // namespace
 
+void Weights::rest(int constant) const {
+  if (file.data) forget(file, tensors[static_cast<std::size_t>(constant)].bytes());
+}
+
 int WeightsBuilder::add(const std::string& name, const Tensor& tensor) {
   const Hash hash = hash_of(tensor.bytes());
   const auto [entry, is_new] =
@@ -55,7 +59,7 @@ void write_weights(const std::filesystem::path& path, const std::vector<PlanCons
 Weights open_weights(const std::filesystem::path& path,
                      const std::vector<PlanConstant>& constants) {
   const MappedFile file = map_file(path);
-  Weights weights;
+  Weights weights{{}, file};
   std::uint64_t end = 0;
   for (const PlanConstant& constant : constants) {
     const auto fail = [&](const std::string& what) {
@@ -80,6 +84,7 @@ Weights open_weights(const std::filesystem::path& path,
     }
     end = std::max(end, constant.offset_bytes + constant.size_bytes);
     weights.tensors.push_back(tensor);
+    weights.rest(static_cast<int>(weights.tensors.size()) - 1);
   }
   if (end != file.size_bytes) {
     throw Error(Code::kCorrupt, fmt::format("{}: expected {} bytes, the file has {}", path.string(),

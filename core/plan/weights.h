@@ -10,13 +10,18 @@
 #include <map>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/plan/plan.h"
 
 namespace inlay {
 
-// One tensor per Plan::constants entry, in the same order.
 struct Weights {
-  std::vector<Tensor> tensors;
+  std::vector<Tensor> tensors;  // one per Plan::constants entry, in the same order
+  MappedFile file;              // in which the tensors lie; none for weights in memory
+
+  // The constant will not be read for a while: its memory is free for others, if it can be read
+  // from the file again.
+  void rest(int constant) const;
 };
 
 // Collects constants, each distinct content once, and lays the file out.

@@ -121,6 +121,9 @@ Programs compile_programs(const Plan& plan, const Weights& weights,
                   fmt::format("{}: plugin '{}' declines: {}", name_of_step(plan, s),
                               device.plugin(), declined));
     }
+    if (!programs.list.back()->retains_constants()) {
+      for (const int constant : step.constants) weights.rest(constant);
+    }
   }
   return programs;
 }

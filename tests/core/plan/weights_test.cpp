@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "core/base/file.h"
 
 namespace inlay {
@@ -38,6 +40,34 @@ TEST_F(WeightsTest, ComeBackAsWritten) {
   for (const Tensor& tensor : weights.tensors) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.data()) % 64, 0u);
   }
+}
+
+// Memory that the process holds of the file, in bytes.
+std::size_t resident_bytes(const std::string& file_name) {
+  std::ifstream maps("/proc/self/smaps");
+  std::size_t total = 0;
+  bool is_of_file = false;
+  for (std::string line; std::getline(maps, line);) {
+    const bool is_header = line.find('-') < line.find(' ');
+    if (is_header) is_of_file = line.ends_with(file_name);
+    if (is_of_file && line.starts_with("Rss:")) total += std::stoul(line.substr(4)) * 1024;
+  }
+  return total;
+}
+
+// The hash of each was read; a device may have packed a copy since.
+TEST_F(WeightsTest, HoldNoMemoryOfConstantsAtRestAndReadThemAgain) {
+  const Tensor large = Tensor::from<std::uint8_t>({4 << 20}, std::vector<std::uint8_t>(4 << 20, 7));
+  const int index = builder_.add("large", large);
+  write_weights(path_, builder_.constants(), builder_.weights());
+  const Weights weights = open_weights(path_, builder_.constants());
+  EXPECT_LT(resident_bytes(path_), 1u << 20);
+  const Tensor& read = weights.tensors[static_cast<std::size_t>(index)];
+  EXPECT_EQ(read, large);
+  EXPECT_GE(resident_bytes(path_), 3u << 20);
+  weights.rest(index);
+  EXPECT_LT(resident_bytes(path_), 1u << 20);
+  EXPECT_EQ(read, large);
 }
 
 TEST_F(WeightsTest, StoreEqualBytesOnce) {
