@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "graphs/onnx/operator.h"
@@ -51,18 +52,57 @@ bool fits(const Doubles& numbers, DType dtype) {
                      [most](double n) { return std::abs(n) <= most; });
 }
 
-double largest(const Doubles& numbers) {
-  double most = 0;
-  for (const double n : numbers) most = std::max(most, std::abs(n));
-  return most;
+bool is_imprecise(double number, DType dtype) { return std::abs(number) < range_of(dtype).second; }
+
+// The parts of a weight that meet one output, or one input: equally long runs of its numbers.
+struct Parts {
+  std::vector<std::int64_t> of_run;
+  std::size_t count;
+
+  Doubles largest(const Doubles& numbers) const {
+    Doubles most(count, 0.0);
+    const std::size_t length = of_run.empty() ? 0 : numbers.size() / of_run.size();
+    for (std::size_t i = 0; i < length * of_run.size(); ++i) {
+      double& largest = most[static_cast<std::size_t>(of_run[i / length])];
+      largest = std::max(largest, std::abs(numbers[i]));
+    }
+    return most;
+  }
+};
+
+Parts each_apart(std::size_t count) {
+  Parts parts{std::vector<std::int64_t>(count), count};
+  std::iota(parts.of_run.begin(), parts.of_run.end(), 0);
+  return parts;
 }
 
-// Whether a weight that was `before` may become `after`: no number becomes infinite, and they do
-// not all become too small to be precise. Some may: networks have channels that are as good as
-// dead.
-bool keeps_precision(const Doubles& before, const Doubles& after, DType dtype) {
-  const double least = range_of(dtype).second;
-  return fits(after, dtype) && (largest(after) >= least || largest(before) < least);
+// Whether a weight that was `before` may become `after`: no number becomes infinite, and no part of
+// it too small to be precise (subnormal) as a whole. Beside a larger number of its part, one that
+// does errs by no more than the larger one is rounded by.
+//   is_dead  parts that may vanish: what scales them was imprecise before
+bool keeps_precision(const Parts& parts, const Doubles& before, const Doubles& after, DType dtype,
+                     const std::vector<bool>& is_dead) {
+  if (!fits(after, dtype)) return false;
+  const Doubles had = parts.largest(before);
+  const Doubles has = parts.largest(after);
+  for (std::size_t p = 0; p < parts.count; ++p) {
+    if (is_imprecise(has[p], dtype) && !is_imprecise(had[p], dtype) && !is_dead[p]) return false;
+  }
+  return true;
+}
+
+// Channels whose shift hides what is lost of a vanishing weight, for inputs up to about a million:
+// networks have channels as good as dead, which give their shift.
+std::vector<bool> are_shifts(const Doubles& shift, DType dtype) {
+  constexpr double kLargestInput = 1 << 20;
+  std::vector<bool> hides;
+  for (const double s : shift) hides.push_back(!is_imprecise(s / kLargestInput, dtype));
+  return hides;
+}
+
+std::vector<bool> either(std::vector<bool> a, const std::vector<bool>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = a[i] || b[i];
+  return a;
 }
 
 bool is_convolution(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
@@ -107,6 +147,7 @@ bool has_channels(const Node& node) { return is_convolution(node) || node.op == 
 struct Affine {
   Doubles factor;
   Doubles shift;
+  std::vector<bool> is_dead;  // the factor was given as a number too small to be precise, or as 0
 };
 
 bool has_other_than(const Doubles& numbers, double neutral) {
@@ -191,7 +232,11 @@ class AffineFolder {
         const double factor = affine.factor[static_cast<std::size_t>(channel[i])];
         for (std::size_t k = i * inner; k < (i + 1) * inner; ++k) scaled[k] *= factor;
       }
-      if (!keeps_precision(to_doubles(*weight), scaled, dtype)) return false;
+      const Parts outputs{channel, affine.factor.size()};
+      if (!keeps_precision(outputs, to_doubles(*weight), scaled, dtype,
+                           either(affine.is_dead, are_shifts(new_bias, dtype)))) {
+        return false;
+      }
       const TensorType type = weight->type();
       node.inputs[1] = new_constant(type, scaled, node.name + ".weight");
     }
@@ -219,6 +264,7 @@ class AffineFolder {
       const double factor = scale[c] / std::sqrt(variance[c] + epsilon);
       affine.factor.push_back(factor);
       affine.shift.push_back(shift[c] - mean[c] * factor);
+      affine.is_dead.push_back(is_imprecise(scale[c], draft_.type(norm.inputs[1]).dtype));
     }
     if (apply_after(*node, affine)) absorb(*node, norm, "fold-batch-norm");
   }
@@ -240,9 +286,15 @@ class AffineFolder {
     const auto channels = static_cast<std::size_t>(type.shape[1]);
     Doubles numbers = to_doubles(*tensor);
     if (numbers.size() == 1) numbers.assign(channels, numbers[0]);
-    Affine affine{Doubles(channels, 1.0), Doubles(channels, 0.0)};
+    Affine affine{Doubles(channels, 1.0), Doubles(channels, 0.0),
+                  std::vector<bool>(channels, false)};
     if (node.op == "Add") affine.shift = numbers;
-    if (node.op == "Mul") affine.factor = numbers;
+    if (node.op == "Mul") {
+      affine.factor = numbers;
+      for (std::size_t c = 0; c < channels; ++c) {
+        affine.is_dead[c] = is_imprecise(numbers[c], type.dtype);
+      }
+    }
     if (node.op == "Sub") {
       if (side == 1) affine.factor.assign(channels, -1.0);
       affine.shift = numbers;
@@ -286,7 +338,9 @@ class AffineFolder {
       new_bias[c] = new_bias[c] * affine.factor[c] + affine.shift[c];
     }
     if (!fits(new_bias, bias->dtype()) ||
-        !keeps_precision(to_doubles(*scale), new_scale, scale->dtype())) {
+        !keeps_precision(each_apart(new_scale.size()), to_doubles(*scale), new_scale,
+                         scale->dtype(),
+                         either(affine.is_dead, are_shifts(new_bias, scale->dtype())))) {
       return false;
     }
     norm.inputs[1] = new_constant(TensorType(scale->type()), new_scale, norm.name + ".scale");
@@ -316,7 +370,11 @@ class AffineFolder {
     Doubles factor = inner_affine->factor;
     for (std::size_t c = 0; c < factor.size(); ++c) factor[c] *= outer_affine->factor[c];
     const TensorType type = {draft_.type(add.outputs[0]).dtype, {channels}};
-    if (!keeps_precision(inner_affine->factor, factor, type.dtype) ||
+    // A quotient's factor is no number of the file: it too may be too small.
+    const Doubles precise(factor.size(), 1.0);
+    if (!keeps_precision(
+            each_apart(factor.size()), precise, factor, type.dtype,
+            either(inner_affine->is_dead, are_shifts(outer_affine->shift, type.dtype))) ||
         !fits(outer_affine->shift, type.dtype)) {
       return;
     }
@@ -357,8 +415,9 @@ class AffineFolder {
     const std::vector<std::int64_t> channel = input_channels_of(conv, shape);
     Doubles scaled = to_doubles(*weight);
     const std::size_t inner = channel.empty() ? 1 : scaled.size() / channel.size();
-    Affine sums{Doubles(static_cast<std::size_t>(shape[0]), 1.0),
-                Doubles(static_cast<std::size_t>(shape[0]), 0.0)};
+    const auto outputs = static_cast<std::size_t>(shape[0]);
+    const std::vector<bool> no_output(outputs, false);
+    Affine sums{Doubles(outputs, 1.0), Doubles(outputs, 0.0), no_output};
     for (std::size_t i = 0; i < channel.size(); ++i) {
       const double factor = affine->factor[static_cast<std::size_t>(channel[i])];
       const double shift = affine->shift[static_cast<std::size_t>(channel[i])];
@@ -370,7 +429,12 @@ class AffineFolder {
       }
     }
     const TensorType type = weight->type();
-    if (!keeps_precision(to_doubles(*weight), scaled, type.dtype)) return false;
+    const Doubles unscaled = to_doubles(*weight);
+    if (!keeps_precision({channel, affine->factor.size()}, unscaled, scaled, type.dtype,
+                         affine->is_dead) ||
+        !keeps_precision(each_apart(outputs), unscaled, scaled, type.dtype, no_output)) {
+      return false;
+    }
     if (!apply_after(conv, sums)) return false;
     if (has_other_than(affine->factor, 1)) {
       conv.inputs[1] = new_constant(type, scaled, conv.name + ".weight");

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
+#include <tuple>
 
 #include "tests/graphs/onnx/model_builder.h"
 
@@ -139,6 +141,80 @@ TEST(FoldAffine, WhatAWeightCannotHoldStaysOutside) {
   EXPECT_GT(nodes_after(2, kInfinity, 4), 1);
   EXPECT_GT(nodes_after(2, 3, kInfinity), 1);
   EXPECT_GT(nodes_after(2, std::numeric_limits<float>::quiet_NaN(), 4), 1);
+}
+
+Tensor halves(const Shape& shape, const std::vector<float>& values) {
+  Tensor tensor = Tensor::zeros({DType::kF16, shape});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t bits = f32_to_f16(values[i]);
+    std::memcpy(tensor.mutable_bytes().data() + i * sizeof(bits), &bits, sizeof(bits));
+  }
+  return tensor;
+}
+
+// A Conv of two channels that are scaled before it or after it.
+struct ScaledConv {
+  DType dtype = DType::kF32;
+  bool is_before = false;
+
+  bool folds(const char* op, const std::vector<float>& weight,
+             const std::vector<float>& factor) const {
+    const auto tensor = dtype == DType::kF16 ? halves : floats;
+    ModelBuilder m(13);
+    m.input("x", dtype, Shape{1, 2, 2, 2}).constant("w", tensor({2, 2, 1, 1}, weight));
+    m.constant("k", tensor({2, 1, 1}, factor));
+    m.node(is_before ? op : "Conv", {"x", is_before ? "k" : "w"}, {"p"});
+    m.node(is_before ? "Conv" : op, {"p", is_before ? "w" : "k"}, {"y"});
+    m.output("y");
+    return m.import().graph.node_count() == 1;
+  }
+};
+
+// Where all that an output, or an input, is multiplied by becomes subnormal, the fold would lose
+// what the two operators together keep.
+TEST(FoldAffine, WeightsThatBecomeImpreciseStayOutside) {
+  const std::vector<float> ones(4, 1);
+  for (const bool is_before : {false, true}) {
+    for (const auto& [dtype, small, large] :
+         {std::tuple(DType::kF16, 0.0025f, 60000.0f), std::tuple(DType::kF32, 1e-20f, 2e38f)}) {
+      const ScaledConv conv{dtype, is_before};
+      SCOPED_TRACE(std::string(dtype == DType::kF16 ? "f16" : "f32") +
+                   (is_before ? ", before" : ", after"));
+      EXPECT_TRUE(conv.folds("Mul", ones, {1, small}));
+      EXPECT_FALSE(conv.folds("Mul", std::vector<float>(4, small), {1, small}));
+      EXPECT_FALSE(conv.folds("Div", ones, {1, large}));
+      // One number beside others; numbers that are none to begin with.
+      EXPECT_TRUE(conv.folds("Mul", {1, small, small, 1}, {small, small}));
+      EXPECT_TRUE(conv.folds("Mul", {1, 1, 0, 0}, {small, small}));
+      EXPECT_TRUE(conv.folds("Mul", ones, {1, 0}));
+    }
+    EXPECT_TRUE((ScaledConv{DType::kF32, is_before}.folds("Mul", ones, {1, 1e-41f})));
+  }
+}
+
+TEST(FoldAffine, AChannelThatGivesItsShiftMayVanish) {
+  for (const float shift : {0.5f, 1e-34f}) {
+    ModelBuilder m(13);
+    m.input("x", Type::kF32, Shape{1, 1, 2, 2}).constant("w", floats({2, 1, 1, 1}, {1e-20f, 1}));
+    m.constant("scale", floats({2}, {1e-20f, 1})).constant("shift", floats({2}, {shift, 0}));
+    m.constant("mean", floats({2}, {0, 0})).constant("var", floats({2}, {1, 1}));
+    m.node("Conv", {"x", "w"}, {"c"});
+    add_norm(m, "c", "y");
+    m.output("y");
+    EXPECT_EQ(m.import().graph.node_count(), shift == 0.5f ? 1 : 2);
+  }
+}
+
+TEST(FoldAffine, AQuotientTooSmallForAScaleIsNoBatchNormalization) {
+  for (const float divisor : {2.0f, 2e38f}) {
+    ModelBuilder m(13);
+    m.input("x", Type::kF32, Shape{1, 2, 2, 2}).constant("s", floats({2, 1, 1}, {2, divisor}));
+    m.constant("k", floats({2, 1, 1}, {0, 1e-34f}));
+    m.node("Div", {"x", "s"}, {"p"});
+    m.node("Add", {"p", "k"}, {"y"});
+    m.output("y");
+    EXPECT_EQ(m.import().graph.node(NodeId{0}).op, divisor == 2 ? "BatchNormalization" : "Div");
+  }
 }
 
 TEST(FoldAffine, LastAxisConstantIsNoBias) {
