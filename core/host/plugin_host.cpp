@@ -228,10 +228,16 @@ void PluginHost::State::add(const fs::path& file, std::set<std::pair<dev_t, ino_
     return;  // one file under two names is one plugin
   } else {
     PluginRecord record = read_record(path);
-    const bool is_usable = !record.refused;
-    if (is_usable) record.refused = unwanted(record);
+    const bool is_suitable = !record.refused;
+    if (is_suitable) record.refused = unwanted(record);
+    const bool is_unwanted = is_suitable && record.refused;
+    if (!record.refused && options.find_fault) {
+      if (std::string fault = options.find_fault(record.manifest); !fault.empty()) {
+        record.refused = std::move(fault);
+      }
+    }
     records.push_back(std::move(record));
-    if (is_usable && records.back().refused) return;
+    if (is_unwanted) return;
   }
   const PluginRecord& record = records.back();
   if (record.refused) {

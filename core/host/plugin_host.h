@@ -47,6 +47,9 @@ using ExecuteOn = std::function<void(int most, void (*function)(void*), void* ar
 struct HostOptions {
   std::vector<std::filesystem::path> search_path;  // folders, or single plugin files
   std::vector<std::string> exclude;                // plugin names
+  // What else speaks against a plugin, going by its manifest; null or an empty answer: nothing. The
+  // host cannot read patterns: who places gives it pattern_fault (search/candidates).
+  std::function<std::string(const Manifest&)> find_fault;
   int threads = 1;
   ParallelFor parallel_for;
   ExecuteOn execute_on;

@@ -69,6 +69,10 @@ Candidates find_candidates(const Graph& graph, const PluginHost& host,
 Candidates find_candidates(const Graph& graph, const std::vector<Manifest>& manifests,
                            const CandidateFilter& filter = {});
 
+// What is wrong with the first of the plugin's patterns that cannot be read; empty if all can. For
+// HostOptions::find_fault: one such plugin is refused, the others stay of use.
+std::string pattern_fault(const Manifest& manifest);
+
 // What a set of nodes reads and gives, in a region's order.
 //   nodes  topological order
 struct Boundary {

@@ -46,6 +46,22 @@ std::string cpu_reason(const std::string& need) {
                                : fmt::format("this CPU lacks {}", need);
 }
 
+Pattern parse(const Manifest& manifest, const ManifestPattern& p) {
+  PatternText text;
+  text.id = p.id;
+  text.match = p.match;
+  text.fuse = p.fuse;
+  text.ops = p.ops;
+  text.where = p.where;
+  text.layouts = p.layouts;
+  text.alias = p.alias;
+  try {
+    return parse_pattern(text);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("plugin '{}': {}", manifest.name, e.what()));
+  }
+}
+
 // A candidate with what its place in the list depends on.
 struct Ranked {
   Candidate candidate;
@@ -145,22 +161,6 @@ class Finder {
   }
 
  private:
-  static Pattern parse(const Manifest& manifest, const ManifestPattern& p) {
-    PatternText text;
-    text.id = p.id;
-    text.match = p.match;
-    text.fuse = p.fuse;
-    text.ops = p.ops;
-    text.where = p.where;
-    text.layouts = p.layouts;
-    text.alias = p.alias;
-    try {
-      return parse_pattern(text);
-    } catch (const Error& e) {
-      throw Error(e.code(), fmt::format("plugin '{}': {}", manifest.name, e.what()));
-    }
-  }
-
   // In which layouts the candidates of plugins give the node's operands, each once; by text.
   std::vector<Layout> layouts_given(const Node& node, std::size_t plugins_end) {
     if (layouts_of_.empty()) {
@@ -356,6 +356,17 @@ void check_pins(const Graph& graph, const std::vector<Manifest>& manifests,
 }
 
 }  // namespace
+
+std::string pattern_fault(const Manifest& manifest) {
+  try {
+    for (const ManifestPattern& p : manifest.patterns) {
+      if (!p.match.empty() || !p.ops.empty()) parse(manifest, p);
+    }
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
 
 Candidates find_candidates(const Graph& graph, const std::vector<Manifest>& manifests,
                            const CandidateFilter& filter) {

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "search/candidates/candidates.h"
 #include "search/cli/printable.h"
 #include "search/session/place_model.h"
 
@@ -52,6 +53,7 @@ HostOptions make_host_options(const Common& common, ThreadPool& pool) {
   for (const std::filesystem::path& path : default_search_path())
     options.search_path.push_back(path);
   options.exclude = common.exclude;
+  options.find_fault = pattern_fault;
   options.threads = pool.threads();
   options.parallel_for = pool.parallel_for();
   options.execute_on = pool.execute_on();

@@ -107,6 +107,25 @@ TEST(PluginHost, RefusesASanitizerThatTheHostLacks) {
   EXPECT_HAS(refusal(make_elf(manifest_json({.sanitizer = foreign}))), "sanitizer");
 }
 
+TEST(PluginHost, RefusesWhatTheCallerFindsFaultWithAndTellsOnce) {
+  const ScratchFolder folder;
+  write_file(folder.path() / "a.so", make_elf(manifest_json({.name = "acme"})));
+  write_file(folder.path() / "b.so", make_elf(manifest_json({.name = "other"})));
+  write_file(folder.path() / "c.so", make_elf(manifest_json({.name = "left_out"})));
+  HostOptions options = only({folder.path()});
+  options.exclude = {"left_out"};
+  options.find_fault = [](const Manifest& manifest) {
+    return manifest.name == "other" ? "" : "pattern 'p': cannot be read";
+  };
+  WarningCount log;
+  PluginHost host(log, options);
+  EXPECT_EQ(host.plugins().at(0).refused, "pattern 'p': cannot be read");
+  EXPECT_FALSE(host.plugins().at(1).refused);
+  EXPECT_EQ(host.plugins().at(2).refused, "excluded by the user");
+  EXPECT_EQ(log.warnings, 1);
+  EXPECT_EQ(host.find("acme"), nullptr);
+}
+
 TEST(PluginHost, RefusesAFileThatAnybodyMayWrite) {
   const ScratchFolder folder;
   fs::copy_file(kTemplate, folder.path() / "template.so");

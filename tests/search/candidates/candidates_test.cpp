@@ -31,6 +31,20 @@ Manifest plugin(std::string name, std::vector<ManifestPattern> patterns) {
   return m;
 }
 
+TEST(FindCandidates, APatternThatCannotBeReadIsNamedWithItsPlugin) {
+  EXPECT_EQ(pattern_fault(plugin("acme", {pattern("mm", "MatMul(A,B)", "A: f32[m,k]")})), "");
+  const auto expect_fault = [](const ManifestPattern& bad, const std::string& reason) {
+    const std::string fault = pattern_fault(plugin("acme", {pattern("ok", "Relu(X)"), bad}));
+    EXPECT_NE(fault.find("plugin 'acme': pattern 'bad': " + reason), std::string::npos) << fault;
+  };
+  expect_fault(pattern("bad", "MatMul(A,"), "match");
+  expect_fault(pattern("bad", "MatMul(A,B)", "A: f33[m,k]"), "where");
+  expect_fault(pattern("bad", "MatMul(A,B)", "", "Q:ab"), "layouts");
+  ManifestPattern fused = pattern("bad", "MatMul(A,B)");
+  fused.fuse = "Relu(Z)";
+  expect_fault(fused, "fuse");
+}
+
 ManifestPattern any_of(std::vector<std::string> ops) {
   ManifestPattern p = pattern("any", "");
   p.ops = std::move(ops);
