@@ -7,12 +7,15 @@
 #include <memory>
 
 #include "core/base/file.h"
+#include "core/run/available_memory.h"
 
 namespace inlay::cli {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kPreamble = 10;  // magic, version, header length of version 1
+constexpr std::size_t kLargestHeader = std::size_t{1} << 20;  // NumPy itself writes a hundred bytes
+constexpr std::string_view kEnding = ".npy";                  // of an array in an archive
 
 struct NumpyName {
   DType dtype;
@@ -82,7 +85,30 @@ Shape parse_extents(std::string_view text, const std::string& source) {
   return shape;
 }
 
-Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
+// From elements whose first index runs fastest to those whose last one does.
+void copy_from_fortran(std::span<const std::byte> data, Tensor& tensor) {
+  const Shape& shape = tensor.type().shape;
+  const std::size_t size = size_of(tensor.type().dtype);
+  std::vector<std::int64_t> index(shape.size());
+  std::byte* target = tensor.mutable_bytes().data();
+  for (std::int64_t i = 0; i < element_count(shape); ++i) {
+    std::int64_t from = 0;
+    for (std::size_t d = shape.size(); d-- > 0;) from = from * shape[d] + index[d];
+    std::memcpy(target, data.data() + static_cast<std::size_t>(from) * size, size);
+    target += size;
+    for (std::size_t d = shape.size(); d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+  }
+}
+
+// What stands before the elements.
+struct NpyHeader {
+  TensorType type;
+  bool is_fortran = false;
+  std::size_t size_bytes = 0;
+};
+
+//   bytes  the file, or its beginning: kLargestHeader bytes of it
+NpyHeader parse_header(std::span<const std::byte> bytes, const std::string& source) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   if (bytes.size() < kPreamble + 2 || std::string_view(text, kMagic.size()) != kMagic) {
     corrupt(source, "expected a NumPy .npy file");
@@ -91,6 +117,8 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
   std::uint32_t header_size = 0;
   std::memcpy(&header_size, text + 8, is_version_1 ? 2 : 4);
   const std::size_t header_at = is_version_1 ? kPreamble : kPreamble + 2;
+  if (header_size > kLargestHeader - kPreamble - 2)
+    corrupt(source, fmt::format("a header of {} bytes", header_size));
   if (header_size > bytes.size() - header_at)
     corrupt(source, "the header runs past the end of the file");
   const std::string header(text + header_at, header_size);
@@ -98,20 +126,38 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
   if (order != "True" && order != "False") {
     corrupt(source, fmt::format("fortran_order: expected True or False, found '{}'", order));
   }
-  if (order == "True") {
-    throw Error(Code::kUnsupported,
-                fmt::format("{}: Fortran order; save a C-ordered array", source));
+  NpyHeader parsed{
+      .type = {}, .is_fortran = order == "True", .size_bytes = header_at + header_size};
+  parsed.type.dtype = parse_descr(value_of_key(header, "descr", '\'', '\'', source), source);
+  parsed.type.shape = parse_extents(value_of_key(header, "shape", '(', ')', source), source);
+  return parsed;
+}
+
+void check_size(const NpyHeader& header, std::uint64_t file_size, const std::string& source) {
+  const std::uint64_t data = file_size - header.size_bytes;
+  std::size_t needed = 0;
+  try {
+    needed = dense_bytes(header.type);
+  } catch (const Error& error) {  // more than can be counted
+    corrupt(source, error.what());
   }
-  TensorType type;
-  type.dtype = parse_descr(value_of_key(header, "descr", '\'', '\'', source), source);
-  type.shape = parse_extents(value_of_key(header, "shape", '(', ')', source), source);
-  const std::span<const std::byte> data = bytes.subspan(header_at + header_size);
-  if (data.size() != dense_bytes(type)) {
-    corrupt(source, fmt::format("{} needs {} bytes, the file holds {}", to_string(type),
-                                dense_bytes(type), data.size()));
+  if (data != needed) {
+    corrupt(source, fmt::format("{} needs {} bytes, the file holds {}", to_string(header.type),
+                                needed, data));
   }
-  Tensor tensor = Tensor::zeros(type);
-  if (!data.empty()) std::memcpy(tensor.mutable_bytes().data(), data.data(), data.size());
+}
+
+Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
+  const NpyHeader header = parse_header(bytes, source);
+  check_size(header, bytes.size(), source);
+  const std::span<const std::byte> data = bytes.subspan(header.size_bytes);
+  Tensor tensor = Tensor::zeros(header.type);
+  if (data.empty()) return tensor;
+  if (header.is_fortran) {
+    copy_from_fortran(data, tensor);
+  } else {
+    std::memcpy(tensor.mutable_bytes().data(), data.data(), data.size());
+  }
   return tensor;
 }
 
@@ -144,10 +190,58 @@ std::string zip_reason(int code) {
   return text;
 }
 
+// A member's bytes, as many as its directory entry says. Memory is taken for them only if they can
+// be there and its header says so too: an entry may claim anything.
+std::vector<std::byte> read_member(zip_t* archive, const zip_stat_t& info,
+                                   const std::string& source) {
+  const std::unique_ptr<zip_file_t, decltype(&zip_fclose)> member(
+      zip_fopen_index(archive, info.index, 0), &zip_fclose);
+  if (member == nullptr) corrupt(source, zip_strerror(archive));
+  constexpr zip_uint64_t kMaxExpansion = 1100;  // what deflate can do, a little over 1000
+  if (info.size / kMaxExpansion > info.comp_size) {
+    corrupt(source, fmt::format("claims {} bytes, made of {}", info.size, info.comp_size));
+  }
+  std::vector<std::byte> bytes(std::min<zip_uint64_t>(info.size, kLargestHeader));
+  const auto read_on = [&](std::size_t from) {
+    const auto wanted = static_cast<zip_int64_t>(bytes.size() - from);
+    if (zip_fread(member.get(), bytes.data() + from, bytes.size() - from) != wanted) {
+      corrupt(source, "shorter than its directory entry says, or damaged");
+    }
+  };
+  read_on(0);
+  const NpyHeader header = parse_header(bytes, source);
+  check_size(header, info.size, source);
+  if (info.size > available_memory_bytes()) {
+    throw Error(Code::kNoMemory,
+                fmt::format("{}: {} needs {} bytes, {} are free", source, to_string(header.type),
+                            info.size, available_memory_bytes()));
+  }
+  const std::size_t read = bytes.size();
+  bytes.resize(info.size);
+  read_on(read);
+  return bytes;
+}
+
+// Before libzip cuts it short.
+void check_member_name(const std::filesystem::path& path, const std::string& name) {
+  constexpr std::size_t kLongestName = 65535;  // its length stands in 16 bits
+  const auto fail = [&](const std::string& what) {
+    throw Error(Code::kInvalidArgument,
+                fmt::format("{}: cannot write array '{:.60}{}': {}; a .npy file holds one array "
+                            "without a name",
+                            path.string(), name, name.size() > 60 ? "…" : "", what));
+  };
+  if (name.size() + kEnding.size() > kLongestName) {
+    fail(fmt::format("an archive's names have up to {} bytes, this one {}",
+                     kLongestName - kEnding.size(), name.size()));
+  }
+  if (name.find('\0') != std::string::npos) fail("its name contains a NUL");
+}
+
 }  // namespace
 
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) {
-  const MappedFile file = map_file(path);  // names a missing file in our own words
+  map_file(path);  // names a missing file in our own words
   int code = 0;
   const Archive archive(zip_open(path.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code), &zip_discard);
   if (archive == nullptr)
@@ -161,22 +255,13 @@ std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) {
     if (zip_stat_index(archive.get(), index, 0, &info) != 0)
       corrupt(path.string(), zip_strerror(archive.get()));
     const std::string source = fmt::format("{}: member '{}'", path.string(), info.name);
-    const std::unique_ptr<zip_file_t, decltype(&zip_fclose)> member(
-        zip_fopen_index(archive.get(), index, 0), &zip_fclose);
-    if (member == nullptr) corrupt(source, zip_strerror(archive.get()));
-    // Deflate expands at most about a thousandfold; more is a lie in the directory.
-    constexpr zip_uint64_t kMaxExpansion = 1100;
-    if (info.size / kMaxExpansion > file.size_bytes)
-      corrupt(source, fmt::format("claims {} bytes", info.size));
-    std::vector<std::byte> bytes(info.size);
-    if (zip_fread(member.get(), bytes.data(), bytes.size()) !=
-        static_cast<zip_int64_t>(bytes.size())) {
-      corrupt(source, "shorter than its directory entry says, or damaged");
-    }
+    const std::vector<std::byte> bytes = read_member(archive.get(), info, source);
     std::string name = info.name;
-    if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    tensors.emplace(name, parse_npy(bytes, source));
+    if (name.ends_with(kEnding)) name.resize(name.size() - kEnding.size());
+    if (!tensors.emplace(name, parse_npy(bytes, source)).second)
+      corrupt(source, fmt::format("a second array '{0}': {0} and {0}.npy are one name", name));
   }
+  if (tensors.empty()) corrupt(path.string(), "expected arrays, found an empty archive");
   return tensors;
 }
 
@@ -197,12 +282,13 @@ void write_npz(const std::filesystem::path& path, const std::map<std::string, Te
   std::vector<std::string> members;  // alive until zip_close has read them
   members.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) {
+    check_member_name(path, name);
     members.push_back(npy_header(tensor.type()));
     members.back().append(reinterpret_cast<const char*>(tensor.data()), tensor.size_bytes());
     zip_source_t* source =
         zip_source_buffer(archive.get(), members.back().data(), members.back().size(), 0);
-    const zip_int64_t index =
-        zip_file_add(archive.get(), (name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
+    const zip_int64_t index = zip_file_add(archive.get(), (name + std::string(kEnding)).c_str(),
+                                           source, ZIP_FL_ENC_UTF_8);
     if (index < 0 || zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index),
                                               ZIP_CM_STORE, 0) != 0) {
       throw Error(Code::kIo, fmt::format("{}: cannot write '{}': {}", path.string(), name,

@@ -16,11 +16,14 @@
 
 namespace inlay::cli {
 
-// throws  Error{kNotFound, kIo}; Error{kUnsupported} for Fortran order or an element type without a
-//         DType; Error{kCorrupt} where header and size do not agree
+// Arrays in Fortran order are read too, and are C-ordered then.
+// throws  Error{kNotFound, kIo}; Error{kUnsupported} for an element type without a DType;
+//         Error{kCorrupt} where header and size do not agree, for an archive without arrays or with
+//         two of one name ("x" and "x.npy" are); Error{kNoMemory}
 Tensor read_npy(const std::filesystem::path& path);
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
 
+// throws  Error{kInvalidArgument} for a name that an archive cannot hold; Error{kIo}
 // Written whole or not at all. bf16, which NumPy lacks, is written as u16.
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors);

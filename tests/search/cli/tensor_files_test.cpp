@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <zip.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "core/base/file.h"
 #include "core/base/rng.h"
@@ -72,10 +76,18 @@ TEST_F(TensorFiles, NpyOfNumpyItselfIsRead) {
   big.replace(big.find("<i4"), 3, ">i4");
   write_file(folder_ / "b.npy", big);
   EXPECT_THROW(read_npy(folder_ / "b.npy"), Error);
-  std::string fortran = preamble + header + data;
-  fortran.replace(fortran.find("False"), 5, "True ");
-  write_file(folder_ / "c.npy", fortran);
-  EXPECT_THROW(read_npy(folder_ / "c.npy"), Error);
+}
+
+// np.asfortranarray(np.arange(6, dtype='<i4').reshape(2, 3)): the first index runs fastest.
+TEST_F(TensorFiles, FortranOrderIsReadIntoC) {
+  std::string header = "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }";
+  header.append(128 - 10 - header.size() - 1, ' ');
+  std::string data(24, '\0');
+  const int order[] = {0, 3, 1, 4, 2, 5};
+  for (std::size_t i = 0; i < 6; ++i) data[4 * i] = static_cast<char>(order[i]);
+  write_file(folder_ / "f.npy",
+             std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n" + data);
+  EXPECT_EQ(read_npy(folder_ / "f.npy"), Tensor::from<std::int32_t>({2, 3}, {0, 1, 2, 3, 4, 5}));
 }
 
 // Not write_file, which waits for the disk each time.
@@ -107,6 +119,82 @@ TEST_F(TensorFiles, DamagedFilesAreErrorsAtEveryLengthAndByte) {
       }
     }
   }
+}
+
+// An archive of these members, deflated.
+void write_zip(const fs::path& path,
+               const std::vector<std::pair<std::string, std::string>>& members) {
+  zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
+  ASSERT_NE(archive, nullptr);
+  for (const auto& [name, bytes] : members) {
+    zip_file_add(archive, name.c_str(), zip_source_buffer(archive, bytes.data(), bytes.size(), 0),
+                 ZIP_FL_ENC_UTF_8);
+  }
+  ASSERT_EQ(zip_close(archive), 0);
+}
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+    return "no error";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_F(TensorFiles, ArchivesWithoutArraysOrWithTwoOfANameAreErrors) {
+  const auto error = [&] { return error_of([&] { read_npz(folder_ / "t.npz"); }); };
+  write_file(folder_ / "t.npz", std::string("PK\x05\x06", 4) + std::string(18, '\0'));
+  EXPECT_NE(error().find("found an empty archive"), std::string::npos) << error();
+  write_npy(folder_ / "x.npy", Tensor::from<float>({1}, {3}));
+  const std::string array = read_text(folder_ / "x.npy");
+  write_zip(folder_ / "t.npz", {{"x", array}, {"x.npy", array}});
+  EXPECT_NE(error().find("a second array 'x'"), std::string::npos) << error();
+  write_zip(folder_ / "t.npz", {{"x.npy", array}, {"x.npy.npy", array}});
+  EXPECT_EQ(error(), "no error");
+  EXPECT_EQ(read_npz(folder_ / "t.npz").count("x.npy"), 1u);
+}
+
+TEST_F(TensorFiles, NamesThatAnArchiveCannotHoldAreErrors) {
+  const Tensor tensor = Tensor::from<float>({1}, {3});
+  const fs::path path = folder_ / "t.npz";
+  const std::string longest(65531, 'n');
+  write_npz(path, {{longest, tensor}});
+  EXPECT_EQ(read_npz(path).count(longest), 1u);
+  fs::remove(path);
+  for (const std::string& name :
+       {longest + "n", std::string(1 << 20, 'n'), std::string("a\0b", 3), std::string("\xff")}) {
+    const std::string error = error_of([&] { write_npz(path, {{name, tensor}}); });
+    EXPECT_NE(error.find("cannot write"), std::string::npos) << error;
+    EXPECT_LT(error.size(), 500u);
+    EXPECT_FALSE(fs::exists(path));
+  }
+}
+
+// What the directory or the header claims is not asked of the system before it is plausible.
+TEST_F(TensorFiles, ClaimsOfMoreThanThereIsAreErrors) {
+  write_npy(folder_ / "x.npy", Tensor::zeros({DType::kU8, {100000}}));
+  const std::string array = read_text(folder_ / "x.npy");
+  const auto error_with = [&](const std::string& bytes) {
+    overwrite(folder_ / "t.npz", bytes);
+    return error_of([&] { read_npz(folder_ / "t.npz"); });
+  };
+  std::string claims = array;
+  claims.replace(claims.find("(100000,"), 8, "(900000000000000000,");
+  claims.erase(claims.find("          "), 12);
+  write_zip(folder_ / "t.npz", {{"x.npy", claims}});
+  EXPECT_NE(error_with(read_text(folder_ / "t.npz")).find("needs 900000000000000000 bytes"),
+            std::string::npos);
+
+  write_zip(folder_ / "t.npz", {{"x.npy", array}});
+  std::string lies = read_text(folder_ / "t.npz");
+  const auto size = static_cast<std::uint32_t>(array.size());
+  const std::string told(reinterpret_cast<const char*>(&size), 4);
+  for (std::size_t at = lies.find(told); at != std::string::npos; at = lies.find(told)) {
+    lies.replace(at, 4, "\xf0\xff\xff\xff");
+  }
+  EXPECT_NE(error_with(lies).find("claims 4294967280 bytes"), std::string::npos)
+      << error_with(lies);
 }
 
 TEST_F(TensorFiles, OtherEndingsAreRefusedByName) {
