@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/base/error.h"
+#include "graphs/onnx/given_value.h"
 #include "search/cli/command.h"
 
 namespace inlay::cli {
@@ -99,16 +100,7 @@ std::map<std::string, Shape> parse_shapes(const std::vector<std::string>& texts)
 std::map<std::string, double> parse_values(const std::vector<std::string>& texts) {
   std::map<std::string, double> values;
   for (const auto& [name, text] : parse_pairs("--value", texts)) {
-    double number = text == "true" ? 1 : 0;
-    const char* const end = text.data() + text.size();
-    const auto [next, status] = std::from_chars(text.data(), end, number);
-    const bool is_number = status == std::errc() && next == end;
-    if (!is_number && text != "true" && text != "false") {
-      throw Error(
-          Code::kInvalidArgument,
-          fmt::format("--value {}: expected a number, true or false, found '{}'", name, text));
-    }
-    values[name] = number;
+    values[name] = parse_given(text, "--value " + name);
   }
   return values;
 }
