@@ -172,7 +172,7 @@ struct PluginHost::State {
   void scan();
   std::string usable_names() const;  // for a message
   void add(const fs::path& file, std::set<std::pair<dev_t, ino_t>>& seen);
-  std::optional<std::string> unwanted(const PluginRecord& record);
+  std::optional<std::string> unwanted(PluginRecord& record);
 
   Log& log;
   HostOptions options;
@@ -199,10 +199,11 @@ void PluginHost::State::scan() {
 }
 
 // Why a plugin that could be used is not to be; told as loud as it deserves.
-std::optional<std::string> PluginHost::State::unwanted(const PluginRecord& record) {
+std::optional<std::string> PluginHost::State::unwanted(PluginRecord& record) {
   const std::string& name = record.manifest.name;
   if (std::count(options.exclude.begin(), options.exclude.end(), name) != 0) {
     log.debug("plugin excluded", {{"plugin", name}});
+    record.is_by_choice = true;
     return kExcluded;
   }
   const auto same = std::find_if(records.begin(), records.end(), [&](const PluginRecord& other) {
@@ -211,8 +212,8 @@ std::optional<std::string> PluginHost::State::unwanted(const PluginRecord& recor
   if (same == records.end()) return std::nullopt;
   std::string reason = fmt::format("shadowed by {}", same->path.string());
   // The order of the path is the user's choice (--with comes first); two in one folder are not.
-  const bool is_chosen = same->path.parent_path() != record.path.parent_path();
-  log.write(is_chosen ? LogLevel::kDebug : LogLevel::kWarning, "plugin refused",
+  record.is_by_choice = same->path.parent_path() != record.path.parent_path();
+  log.write(record.is_by_choice ? LogLevel::kDebug : LogLevel::kWarning, "plugin refused",
             {{"path", record.path.string()}, {"reason", reason}});
   return reason;
 }
@@ -263,6 +264,11 @@ const PluginRecord* PluginHost::find(std::string_view name) const {
   return nullptr;
 }
 
+bool PluginHost::is_isolated(std::string_view name) const {
+  const std::vector<std::string>& names = state_->options.isolate;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 int PluginHost::threads() const { return state_->services->threads; }
 
 const ParallelFor& PluginHost::parallel_for() const { return state_->services->parallel_for; }
@@ -285,6 +291,13 @@ std::shared_ptr<Device> PluginHost::open_device(std::string_view plugin, int ind
     }
     throw Error(Code::kNotFound, fmt::format("plugin '{}': there is none of that name; found {}",
                                              name, state_->usable_names()));
+  }
+  if (is_isolated(name)) {
+    if (!state_->options.open_isolated) {
+      throw Error(Code::kInvalidArgument,
+                  fmt::format("plugin '{}': this host has no way to isolate it", name));
+    }
+    return state_->devices[{name, index}] = state_->options.open_isolated(*record, index);
   }
   auto& library = state_->libraries[name];
   if (library == nullptr) {

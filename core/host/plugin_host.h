@@ -33,7 +33,11 @@ struct PluginRecord {
   Manifest manifest;
   std::string build_id;  // GNU build id, hex; content hash where the file has none
   std::optional<std::string> refused;
+  // Refused because the user wants it so: excluded, or another of its name comes earlier on the path.
+  bool is_by_choice = false;
 };
+
+class Device;
 
 // Runs body(argument, i) for i in [0, count) on the process's pool; core/run gives the oneTBB one.
 // Default: inline.
@@ -44,6 +48,11 @@ using ParallelFor =
 // meanwhile; core/run gives it. Default: calls it.
 using ExecuteOn = std::function<void(int most, void (*function)(void*), void* argument)>;
 
+// Opens device `index` of a plugin whose code is to run in a process of its own; core/run gives it
+// (isolated_device.h).
+using OpenIsolated =
+    std::function<std::shared_ptr<Device>(const PluginRecord& plugin, int index)>;
+
 struct HostOptions {
   std::vector<std::filesystem::path> search_path;  // folders, or single plugin files
   std::vector<std::string> exclude;                // plugin names
@@ -53,6 +62,9 @@ struct HostOptions {
   int threads = 1;
   ParallelFor parallel_for;
   ExecuteOn execute_on;
+  // Names of plugins that this process never loads: open_isolated opens their devices.
+  std::vector<std::string> isolate;
+  OpenIsolated open_isolated;
 };
 
 // INLAY_PLUGIN_PATH (colon-separated), else the plugins near the running program and near the
@@ -119,6 +131,7 @@ class PluginHost {
 
   const std::vector<PluginRecord>& plugins() const;       // in path order, refused ones included
   const PluginRecord* find(std::string_view name) const;  // usable ones only
+  bool is_isolated(std::string_view name) const;  // HostOptions::isolate has it
   int threads() const;
   const ParallelFor& parallel_for() const;  // HostOptions' one, or inline; never empty
   const ExecuteOn& execute_on() const;      // likewise
@@ -128,7 +141,8 @@ class PluginHost {
   // arguments.
   // throws  Error{kNotFound} if there is no usable plugin of that name (with its refusal if it was
   //         refused), Error{kPluginFailed} if it cannot be loaded, has another major version or
-  //         fails to initialise
+  //         fails to initialise; Error{kInvalidArgument} if it is to be isolated and HostOptions
+  //         cannot
   std::shared_ptr<Device> open_device(std::string_view plugin, int index = 0);
 
  private:

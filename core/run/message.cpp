@@ -1,5 +1,6 @@
 #include "core/run/message.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -160,6 +161,12 @@ Received receive_message(int socket, Message* message, std::optional<Deadline> d
   return repeat(socket, POLLIN, message->text.size(), deadline, [&](std::size_t done) {
     return ::recv(socket, message->text.data() + done, message->text.size() - done, MSG_DONTWAIT);
   });
+}
+
+Descriptor copy_of(const Descriptor& file) {
+  Descriptor copy(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.is_open()) fail("dup");
+  return copy;
 }
 
 Descriptor to_memory_file(std::span<const Tensor> tensors) {

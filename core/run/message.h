@@ -40,6 +40,10 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// Another number for the same open file.
+// throws  Error{kIo}
+Descriptor copy_of(const Descriptor& file);
+
 struct Message {
   std::string text;
   std::vector<Descriptor> files;

@@ -13,10 +13,12 @@
 #include "core/base/error.h"
 #include "core/plan/plan_text.h"
 #include "core/run/executor.h"
+#include "core/run/isolated_plugins.h"
 #include "core/run/message.h"
 #include "core/run/programs.h"
 #include "core/run/thread_pool.h"
 #include "core/run/worker_json.h"
+#include "core/run/worker_programs.h"
 
 namespace inlay {
 namespace {
@@ -59,6 +61,7 @@ class Worker {
   Message answer(const Message& request) {
     Message reply;
     Json outcome;
+    isolated_.forget_death();
     try {
       const Json json = Json::parse(request.text);
       outcome = {{"ok", act(json, request, &reply)}};
@@ -74,24 +77,42 @@ class Worker {
     } catch (const std::exception& error) {
       outcome = {{"failed", error.what()}};
     }
+    if (!outcome.contains("ok")) tell_death(&outcome);
     // A plugin's text may be any bytes.
     reply.text = outcome.dump(-1, ' ', false, Json::error_handler_t::replace);
     return reply;
   }
 
  private:
+  // What failed may have failed because a plugin ended its own process.
+  void tell_death(Json* outcome) const {
+    if (const std::optional<Crashed> crash = isolated_.last_crash()) {
+      *outcome = {{"crashed", {crash->signal, crash->exit_status}}};
+    } else if (const std::optional<Hung> hang = isolated_.last_hang()) {
+      *outcome = {{"hung", bits_json(hang->seconds)}};
+    }
+  }
+
   Json act(const Json& json, const Message& request, Message* reply) {
     const std::string what = json.at("do").get<std::string>();
     if (what == "hello") return hello(json);
     if (!host_) throw Error(Code::kInvalidArgument, "worker: expected hello first");
-    if (what == "open") {
-      opening([&] { host_->open_device(json.at("plugin").get<std::string>()); });
-      return true;
-    }
+    if (what == "open") return open(json);
     if (what == "measure") return measure_plan(json, request);
     if (what == "measure_pair") return measure_pair_of_plans(json, request);
     if (what == "check") return check(json, request);
     if (what == "outputs") return outputs(json, request, reply);
+    if (what == "load") return load_program(json, request);
+    if (what == "attach") return programs_.attach(json.at("program").get<int>(), request.files.at(0));
+    if (what == "run") {
+      programs_.run(json.at("instance").get<int>());
+      return true;
+    }
+    if (what == "release") {
+      programs_.release(json.at("programs").get<std::vector<int>>(),
+                        json.at("instances").get<std::vector<int>>());
+      return true;
+    }
     throw Error(Code::kInvalidArgument, fmt::format("worker: unknown request '{}'", what));
   }
 
@@ -105,13 +126,30 @@ class Worker {
       options.search_path.emplace_back(path.get<std::string>());
     }
     options.exclude = json.at("exclude").get<std::vector<std::string>>();
+    options.isolate = json.at("isolate").get<std::vector<std::string>>();
     options.threads = json.at("threads").get<int>();
+    options.open_isolated = isolated_.opener({.threads = options.threads});
     pool_.emplace(options.threads);
     options.parallel_for = pool_->parallel_for();
     options.execute_on = pool_->execute_on();
     caches_.emplace(options.parallel_for);
     host_.emplace(log_, std::move(options));
     return true;
+  }
+
+  Json open(const Json& json) {
+    std::shared_ptr<Device> device;
+    opening([&] {
+      device = host_->open_device(json.at("plugin").get<std::string>(), json.at("index").get<int>());
+    });
+    return {{"device", device->name()},
+            {"fingerprint", device->fingerprint()},
+            {"space", device->space()}};
+  }
+
+  Json load_program(const Json& json, const Message& request) {
+    Loaded loaded = load(json.at("plan"), request, 0);
+    return programs_.add(std::move(loaded.executor));
   }
 
   template <typename Body>
@@ -202,9 +240,11 @@ class Worker {
   }
 
   NullLog log_;
+  IsolatedPlugins isolated_;
   std::optional<ThreadPool> pool_;
   std::optional<PluginHost> host_;
   std::optional<Caches> caches_;
+  WorkerPrograms programs_;
 };
 
 }  // namespace

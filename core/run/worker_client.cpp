@@ -75,7 +75,8 @@ struct WorkerClient::State {
   int starts = 0;
 
   WorkerResult<Reply> request(const Json& json, std::vector<Descriptor> files, Deadline deadline);
-  WorkerResult<Reply> exchange(const Message& message, Deadline deadline);
+  // is_judged: whether a hang may be found to be the machine's fault, which costs some reading.
+  WorkerResult<Reply> exchange(const Message& message, Deadline deadline, bool is_judged = true);
   WorkerResult<Reply> greet(Deadline deadline);
 };
 
@@ -96,6 +97,7 @@ WorkerResult<Reply> WorkerClient::State::greet(Deadline deadline) {
                 {"protocol", kProtocol},
                 {"search_path", Json::array()},
                 {"exclude", options.exclude},
+                {"isolate", options.isolate},
                 {"threads", options.threads}};
   for (const std::filesystem::path& path : options.search_path) {
     hello["search_path"].push_back(path.string());
@@ -111,10 +113,11 @@ WorkerResult<Reply> WorkerClient::State::greet(Deadline deadline) {
   return greeting;
 }
 
-WorkerResult<Reply> WorkerClient::State::exchange(const Message& message, Deadline deadline) {
+WorkerResult<Reply> WorkerClient::State::exchange(const Message& message, Deadline deadline,
+                                                  bool is_judged) {
   Message reply;
   const Clock::time_point start = Clock::now();
-  const QueueTimes queued = process->queue_times();
+  const QueueTimes queued = is_judged ? process->queue_times() : QueueTimes();
   const auto end = [this] {
     process->kill();
     process.reset();
@@ -135,7 +138,8 @@ WorkerResult<Reply> WorkerClient::State::exchange(const Message& message, Deadli
   if (received == Received::kTimeout) {
     const std::chrono::duration<double> waited = Clock::now() - start;
     const bool was_held_up =
-        process->is_stopped() || process->longest_queued_since(queued) > kMostQueued * waited;
+        process->is_stopped() ||
+        (is_judged && process->longest_queued_since(queued) > kMostQueued * waited);
     end();
     return Hung{waited.count(), was_held_up};
   }
@@ -152,6 +156,11 @@ WorkerResult<Reply> WorkerClient::State::exchange(const Message& message, Deadli
   if (json.is_object() && json.contains("failed")) {
     return Failed{json["failed"].get<std::string>(), json.value("transient", false)};
   }
+  // Of a plugin's own process, which the worker outlives.
+  if (json.is_object() && json.contains("crashed")) {
+    return Crashed{json["crashed"].at(0).get<int>(), json["crashed"].at(1).get<int>()};
+  }
+  if (json.is_object() && json.contains("hung")) return Hung{bits_value(json["hung"])};
   end();
   throw Error(Code::kIo, "worker: unexpected reply");
 }
@@ -163,10 +172,47 @@ WorkerClient::WorkerClient(WorkerOptions options) : state_(std::make_unique<Stat
 WorkerClient::~WorkerClient() = default;
 
 WorkerResult<Opened> WorkerClient::open(const std::string& plugin,
+                                        std::chrono::milliseconds deadline, int index) {
+  const Json json = {{"do", "open"}, {"plugin", plugin}, {"index", index}};
+  return read<Opened>(state_->request(json, {}, Clock::now() + deadline), [](const Reply& reply) {
+    return Opened{reply.ok.at("device").get<std::string>(),
+                  reply.ok.at("fingerprint").get<std::string>(),
+                  reply.ok.at("space").get<std::string>()};
+  });
+}
+
+WorkerResult<Loaded> WorkerClient::load(const Plan& plan, const Descriptor& weights,
                                         std::chrono::milliseconds deadline) {
-  const Json json = {{"do", "open"}, {"plugin", plugin}};
-  return read<Opened>(state_->request(json, {}, Clock::now() + deadline),
-                      [](const Reply&) { return Opened{}; });
+  const Json json = {{"do", "load"}, {"plan", to_text(plan)}};
+  std::vector<Descriptor> files;
+  files.push_back(copy_of(weights));
+  return read<Loaded>(state_->request(json, std::move(files), Clock::now() + deadline),
+                      [](const Reply& reply) { return Loaded{reply.ok.get<int>()}; });
+}
+
+WorkerResult<Attached> WorkerClient::attach(int program, const Descriptor& memory,
+                                            std::chrono::milliseconds deadline) {
+  const Json json = {{"do", "attach"}, {"program", program}};
+  std::vector<Descriptor> files;
+  files.push_back(copy_of(memory));
+  return read<Attached>(state_->request(json, std::move(files), Clock::now() + deadline),
+                        [](const Reply& reply) { return Attached{reply.ok.get<int>()}; });
+}
+
+WorkerResult<Ran> WorkerClient::run(int instance, std::chrono::milliseconds deadline) {
+  const Json json = {{"do", "run"}, {"instance", instance}};
+  // Known to have been attached, so the process is there.
+  return read<Ran>(
+      state_->exchange({json.dump(), {}}, Clock::now() + deadline, /*is_judged=*/false),
+      [](const Reply&) { return Ran{}; });
+}
+
+WorkerResult<Ran> WorkerClient::release(const std::vector<int>& programs,
+                                        const std::vector<int>& instances,
+                                        std::chrono::milliseconds deadline) {
+  const Json json = {{"do", "release"}, {"programs", programs}, {"instances", instances}};
+  return read<Ran>(state_->request(json, {}, Clock::now() + deadline),
+                   [](const Reply&) { return Ran{}; });
 }
 
 WorkerResult<Stats> WorkerClient::measure(const Plan& plan, const Weights& weights,

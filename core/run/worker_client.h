@@ -47,7 +47,20 @@ struct Hung {  // no answer by the deadline; the process was killed
   double seconds = 0;
   bool was_held_up = false;  // stopped from outside, or denied a processor most of the time
 };
-struct Opened {};  // the plugin's library loads and its first device opens
+// The plugin's library loads, and the device opens.
+struct Opened {
+  std::string device;
+  std::string fingerprint;
+  std::string space;
+};
+// A plan made ready to run in the worker, again and again: see load, attach, run.
+struct Loaded {
+  int program = -1;
+};
+struct Attached {
+  int instance = -1;
+};
+struct Ran {};
 
 template <typename T>
 using WorkerResult = std::variant<T, Declined, Failed, Crashed, Hung>;
@@ -58,12 +71,19 @@ std::string describe_failure(
 template <typename T>
 std::string describe_failure(const WorkerResult<T>& result);
 
+// INLAY_WORKER_PATH, else inlay-worker in the folder of the running program, or near the library that
+// holds Inlay.
+// throws  Error{kNotFound} naming where it was looked for
+std::filesystem::path find_worker();
+
+class Descriptor;  // message.h
+
 struct WorkerOptions {
   std::vector<std::filesystem::path> search_path;  // as HostOptions
   std::vector<std::string> exclude;
   int threads = 1;
-  // Empty: INLAY_WORKER_PATH, else inlay-worker in the folder of the running program.
-  std::filesystem::path executable;
+  std::vector<std::string> isolate;  // plugins that get a process of their own there too
+  std::filesystem::path executable;  // empty: find_worker()
   bool show_output = false;  // pass on what the worker prints; else /dev/null
   // When set by another thread or a signal, the request under way ends within a moment.
   const std::atomic<bool>* cancelled = nullptr;
@@ -110,8 +130,9 @@ class WorkerClient {
   // started or has another build's protocol, and Error{kCancelled}. `deadline` covers everything,
   // starting the process included.
 
-  // Loads the plugin and opens its first device, which may end the process that does so.
-  WorkerResult<Opened> open(const std::string& plugin, std::chrono::milliseconds deadline);
+  // Loads the plugin and opens a device of it, which may end the process that does so.
+  WorkerResult<Opened> open(const std::string& plugin, std::chrono::milliseconds deadline,
+                            int index = 0);
 
   WorkerResult<Stats> measure(const Plan& plan, const Weights& weights,
                               const MeasureRequest& request, std::chrono::milliseconds deadline);
@@ -134,6 +155,18 @@ class WorkerClient {
   WorkerResult<std::vector<Tensor>> outputs(const Plan& plan, const Weights& weights,
                                             std::span<const Tensor> inputs,
                                             std::chrono::milliseconds deadline);
+
+  // A plan that stays: loaded once, attached to memory for each instance, run any number of times.
+  // The numbers hold as long as starts() stays the same and pid() is not -1. `memory` holds the
+  // plan's inputs and outputs, as region_memory.h lays them out; `weights` its constants, as
+  // to_memory_file does.
+  WorkerResult<Loaded> load(const Plan& plan, const Descriptor& weights,
+                            std::chrono::milliseconds deadline);
+  WorkerResult<Attached> attach(int program, const Descriptor& memory,
+                                std::chrono::milliseconds deadline);
+  WorkerResult<Ran> run(int instance, std::chrono::milliseconds deadline);
+  WorkerResult<Ran> release(const std::vector<int>& programs, const std::vector<int>& instances,
+                            std::chrono::milliseconds deadline);
 
   int pid() const;     // of the running worker; -1 if there is none
   int starts() const;  // how often a worker was started

@@ -1,9 +1,11 @@
 // The worker protocol: what each message's text says. Private to core/run.
 //
-// Request  {"do": hello | measure | measure_pair | check | outputs, …}; hello comes first and
-// carries kProtocol. End: the socket closes. Reply    {"ok": {…}} or {"declined": reason} or
-// {"failed": reason}. Files    measure: weights. measure_pair, check: weights of each plan, in
-// order. outputs: weights, inputs; its reply: outputs.
+// Request  {"do": hello | open | measure | measure_pair | check | outputs | load | attach | run |
+//          release, …}; hello comes first and carries kProtocol. End: the socket closes.
+// Reply    {"ok": {…}} or {"declined": reason} or {"failed": reason}, or, of a plugin that has a
+//          process of its own there, {"crashed": [signal, exit status]} or {"hung": seconds}.
+// Files    measure, load: weights. measure_pair, check: weights of each plan, in order. outputs:
+//          weights, inputs; its reply: outputs. attach: the instance's memory.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,7 +17,7 @@
 
 namespace inlay {
 
-inline constexpr int kProtocol = 1;
+inline constexpr int kProtocol = 2;
 inline constexpr int kWorkerSocket =
     100;  // the worker's end of the socket; libraries take the low numbers
 

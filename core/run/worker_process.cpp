@@ -172,17 +172,4 @@ bool WorkerProcess::wait_until(Clock::time_point deadline) {
   return true;
 }
 
-std::filesystem::path find_worker() {
-  if (const char* path = std::getenv("INLAY_WORKER_PATH")) return path;
-  std::error_code code;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
-  const std::filesystem::path worker = program.parent_path() / "inlay-worker";
-  if (!std::filesystem::exists(worker, code)) {
-    throw Error(
-        Code::kNotFound,
-        fmt::format("{}: the worker is missing; INLAY_WORKER_PATH names another", worker.string()));
-  }
-  return worker;
-}
-
 }  // namespace inlay

@@ -58,8 +58,4 @@ class WorkerProcess {
   int status_ = 0;
 };
 
-// INLAY_WORKER_PATH, else inlay-worker in the folder of the running program.
-// throws  Error{kNotFound} naming where it was looked for
-std::filesystem::path find_worker();
-
 }  // namespace inlay

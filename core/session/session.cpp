@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/plan/plan_text.h"
+#include "core/run/isolated_plugins.h"
 #include "core/run/thread_pool.h"
 #include "core/session/constant_cache.h"
 #include "core/session/executor_pool.h"
@@ -27,6 +28,8 @@ HostOptions make_host_options(const RuntimeOptions& options, ThreadPool& pool) {
   HostOptions host;
   host.search_path = options.plugins.empty() ? default_search_path() : options.plugins;
   host.exclude = options.exclude;
+  host.isolate = options.isolate;
+  host.open_isolated = IsolatedPlugins().opener({.threads = pool.threads()});
   host.threads = pool.threads();
   host.parallel_for = pool.parallel_for();
   host.execute_on = pool.execute_on();

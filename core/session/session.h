@@ -40,6 +40,10 @@ struct RuntimeOptions {
   // program.
   std::vector<std::filesystem::path> plugins;
   std::vector<std::string> exclude;  // plugin names
+  // Plugin names: these run in processes of their own (inlay-worker, which is to lie beside the
+  // program, or in bin/ of the installation that libinlay.so is in, or at INLAY_WORKER_PATH). One
+  // that crashes or hangs there is an Error of that run; the next starts it again.
+  std::vector<std::string> isolate;
   // The most threads of all runs together, vendor libraries' included. 0: all this process may use.
   // The cap is the process's: with two Runtimes the smaller one holds.
   int threads = 0;

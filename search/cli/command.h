@@ -21,6 +21,7 @@ struct Common {
   std::string database;              // empty: the default place
   std::vector<std::string> with;     // further plugins or folders of plugins
   std::vector<std::string> exclude;  // plugin names
+  std::vector<std::string> isolate;  // plugin names
   std::function<int()> run;          // set by the chosen subcommand; returns the exit status
 };
 
@@ -34,9 +35,12 @@ void add_explain(CLI::App& app, Common& common);
 void add_bundle(CLI::App& app, Common& common);
 void add_db(CLI::App& app, Common& common);
 void add_new_plugin(CLI::App& app, Common& common);
+void add_match(CLI::App& app, Common& common);
+void add_doctor(CLI::App& app, Common& common);
 
 // Flags that several subcommands take.
 void add_plugin_flags(CLI::App& command, Common& common);  // --with, --exclude
+void add_isolate_flag(CLI::App& command, Common& common);  // --isolate
 //   meaning  of its absence: "all there are"
 void add_threads_flag(CLI::App& command, Common& common, const char* meaning);  // --threads
 void add_json_flag(CLI::App& command, Common& common);                          // --json

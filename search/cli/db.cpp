@@ -98,12 +98,22 @@ int merge_database(const Common& common, const std::string& file) {
   return tell(common, database.path(), database.merge(other), "new or replaced");
 }
 
-int clear_database(const Common& common, const std::string& plugin, bool all) {
-  if (all == !plugin.empty()) {
-    throw Error(Code::kInvalidArgument, "db clear: expected one of --plugin NAME and --all");
+struct ClearFlags {
+  std::string plugin;
+  bool all = false;
+  bool quarantine = false;
+};
+
+int clear_database(const Common& common, const ClearFlags& flags) {
+  const std::string& plugin = flags.plugin;
+  if (!plugin.empty() + flags.all + flags.quarantine != 1) {
+    throw Error(Code::kInvalidArgument,
+                "db clear: expected one of --plugin NAME, --quarantine and --all");
   }
   CostDatabase database = open_existing(database_path(common));
-  const int removed = all ? database.clear_all() : database.clear(plugin == kHost ? "" : plugin);
+  const int removed = flags.all          ? database.clear_all()
+                      : flags.quarantine ? database.clear_quarantine()
+                                         : database.clear(plugin == kHost ? "" : plugin);
   return tell(common, database.path(), removed, "removed");
 }
 
@@ -127,8 +137,7 @@ void add_db(CLI::App& app, Common& common) {
     return sub;
   };
   auto file = std::make_shared<std::string>();
-  auto plugin = std::make_shared<std::string>();
-  auto all = std::make_shared<bool>(false);
+  auto flags = std::make_shared<ClearFlags>();
 
   add("stats", "Count rows by plugin, kind and status", [&common] { return show_stats(common); });
   add("export", "Write every row as a line of JSON",
@@ -147,10 +156,12 @@ void add_db(CLI::App& app, Common& common) {
       ->required()
       ->type_name("FILE");
   CLI::App* clear = add("clear", "Remove rows",
-                        [&common, plugin, all] { return clear_database(common, *plugin, *all); });
-  clear->add_option("--plugin", *plugin, "Rows of this plugin; host: what Inlay itself did")
+                        [&common, flags] { return clear_database(common, *flags); });
+  clear->add_option("--plugin", flags->plugin, "Rows of this plugin; host: what Inlay itself did")
       ->type_name("NAME");
-  clear->add_flag("--all", *all, "Every row");
+  clear->add_flag("--quarantine", flags->quarantine,
+                  "Regions that crashed or hung (inlay doctor shows them): they are tried again");
+  clear->add_flag("--all", flags->all, "Every row");
   add("verify", "Check the file for damage", [&common] { return verify_database(common); });
 }
 

@@ -55,6 +55,15 @@ void add_plugin_flags(CLI::App& command, Common& common) {
       ->allow_extra_args(false);
 }
 
+void add_isolate_flag(CLI::App& command, Common& common) {
+  command
+      .add_option("--isolate", common.isolate,
+                  "Run this plugin in a process of its own: what crashes there is one error; may be\n"
+                  "repeated")
+      ->type_name("PLUGIN")
+      ->allow_extra_args(false);
+}
+
 void add_threads_flag(CLI::App& command, Common& common, const char* meaning) {
   command
       .add_option("--threads", common.threads,

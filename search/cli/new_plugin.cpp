@@ -6,9 +6,10 @@
 #include <system_error>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/host/plugin_host.h"
 #include "search/cli/command.h"
 #include "search/cli/printable.h"
-#include "search/cli/session.h"
 
 namespace inlay::cli {
 namespace {
@@ -28,18 +29,18 @@ fs::path package_prefix() {
   return program.parent_path().parent_path();
 }
 
-std::vector<std::string> plugin_names(const Common& common) {
-  const auto log = make_log(common);
+std::vector<std::string> plugin_names() {
+  NullLog log;
   HostOptions options;
   options.search_path = default_search_path();
-  const PluginHost host(*log, options);
+  const PluginHost host(log, options);
   std::vector<std::string> names;
   for (const PluginRecord& record : host.plugins()) names.push_back(record.manifest.name);
   return names;
 }
 
 int make_plugin(const Common& common, const NewPluginFlags& flags) {
-  check_plugin_name(flags.name, plugin_names(common));
+  check_plugin_name(flags.name, plugin_names());
   const fs::path folder = flags.folder.empty() ? fs::path(flags.name) : fs::path(flags.folder);
   const std::vector<NewFile> files =
       new_plugin_files({.name = flags.name, .prefix = package_prefix()});

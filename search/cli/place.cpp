@@ -154,6 +154,7 @@ void add_place(CLI::App& app, Common& common) {
           fmt::format("Seed of the inputs used to measure and check (default: {})", flags->seed))
       ->type_name("N");
   add_plugin_flags(*command, common);
+  add_isolate_flag(*command, common);
   add_threads_flag(*command, common, "all there are");
   add_database_flag(*command, common);
   add_json_flag(*command, common);

@@ -333,6 +333,7 @@ void add_run(CLI::App& app, Common& common) {
       ->check(CLI::Validator(check_positive, ""));
   command->add_flag("--profile", flags->profile, "Time of each step");
   add_plugin_flags(*command, common);
+  add_isolate_flag(*command, common);
   add_threads_flag(*command, common, "the plan's");
   add_json_flag(*command, common);
   command->callback(

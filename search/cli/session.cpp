@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "search/candidates/candidates.h"
+#include "core/run/isolated_plugins.h"
 #include "search/cli/printable.h"
 #include "search/session/place_model.h"
 
@@ -53,6 +54,8 @@ HostOptions make_host_options(const Common& common, ThreadPool& pool) {
   for (const std::filesystem::path& path : default_search_path())
     options.search_path.push_back(path);
   options.exclude = common.exclude;
+  options.isolate = common.isolate;
+  options.open_isolated = IsolatedPlugins().opener({.threads = pool.threads()});
   options.find_fault = pattern_fault;
   options.threads = pool.threads();
   options.parallel_for = pool.parallel_for();

@@ -456,6 +456,12 @@ int CostDatabase::clear_all() {
   return rows;
 }
 
+int CostDatabase::clear_quarantine() {
+  const std::lock_guard lock(state_->mutex);
+  state_->execute("DELETE FROM measurements WHERE status IN ('crashed', 'hung')");
+  return sqlite3_changes(state_->connection);
+}
+
 DatabaseStats CostDatabase::stats() const {
   const std::lock_guard lock(state_->mutex);
   DatabaseStats stats;

@@ -109,6 +109,7 @@ class CostDatabase {
   // Removes the rows of a plugin ("": of the host), or all of them. Returns how many.
   int clear(std::string_view plugin);
   int clear_all();
+  int clear_quarantine();  // of regions that crashed or hung (quarantine.h)
 
   DatabaseStats stats() const;
 

@@ -30,12 +30,16 @@ std::chrono::milliseconds patience_for(const Plan& plan, const MeasureRequest& r
 }  // namespace
 
 Meter::Meter(const PriceContext& context)
-    : context_(context), start_(std::chrono::steady_clock::now()), standing_(context.log) {
+    : context_(context), start_(std::chrono::steady_clock::now()), standing_(context.log),
+      quarantine_(context.database) {
   host_fingerprint_ = context.host.open_device(kReferencePlugin)->fingerprint();
 }
 
 std::optional<Measurement> Meter::find(const MeasurementKey& key) {
   std::optional<Measurement> known = context_.database.find(key);
+  if (const std::string* why = quarantine_.find(key.build_id, key.subject)) {
+    known = Measurement{.status = MeasurementStatus::kCrashed, .reason = *why};
+  }
   if (known) {
     ++stats_.from_database;
     count(known->status);

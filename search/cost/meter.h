@@ -15,6 +15,7 @@
 #include "core/run/worker_client.h"
 #include "search/cost/database.h"
 #include "search/cost/price.h"
+#include "search/cost/quarantine.h"
 #include "search/cost/standing.h"
 #include "search/lower/region_plan.h"
 
@@ -26,7 +27,7 @@ class Meter {
  public:
   explicit Meter(const PriceContext& context);
 
-  // What the database knows about the key; counted.
+  // What the database knows about the key, quarantine before all else; counted.
   std::optional<Measurement> find(const MeasurementKey& key);
 
   // Measures the plan and stores the result, unless that is of this moment only (outcome.h) or a
@@ -63,6 +64,7 @@ class Meter {
   std::chrono::steady_clock::time_point start_;
   PriceStats stats_;
   Standing standing_;
+  Quarantine quarantine_;  // as it was when pricing began
   std::string host_fingerprint_;
   std::map<std::string, std::string> unopened_;  // plugin → reason, or empty
   int done_ = 0;

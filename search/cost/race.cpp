@@ -74,6 +74,11 @@ MeasurementKey race_key(const Lowered& first, const Lowered& second, const Price
   key.build_id = INLAY_VERSION;
   key.fingerprint = context.host.open_device("reference")->fingerprint();
   key.threads = context.host.threads();
+  for (const Plan* plan : {&first.plan, &second.plan}) {
+    for (const PlanPlugin& plugin : plan->plugins) {
+      if (context.host.is_isolated(plugin.name)) key.knobs += plugin.name + " isolated ";
+    }
+  }
   return key;
 }
 

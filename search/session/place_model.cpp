@@ -31,6 +31,7 @@ PlacedModel place_model(const std::filesystem::path& model, const ModelOptions& 
   WorkerClient worker({.search_path = host_options.search_path,
                        .exclude = host_options.exclude,
                        .threads = host_options.threads,
+                       .isolate = host_options.isolate,
                        .executable = options.worker,
                        .cancelled = options.cancelled});
   const PriceContext context{.host = host,

@@ -51,6 +51,8 @@ MeasurementKey region_key(MeasurementKind kind, const Region& region, const std:
   key.subject = region_hash(region, /*with_constants=*/false).hex();
   key.plugin = plugin;
   key.fingerprint = host.open_device(plugin)->fingerprint();
+  // A run takes longer there, by a round trip and copies.
+  if (host.is_isolated(plugin)) key.fingerprint += ", in a process of its own";
   const PluginRecord* record = host.find(plugin);
   key.build_id = record->build_id;
   key.library = record->manifest.library;

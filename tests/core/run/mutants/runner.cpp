@@ -34,6 +34,9 @@ class Runner : public Kernel {
     if (op_ == "Slow") ::usleep(20000);
     const float* x = in[0].as<float>();
     float* y = out[0].as<float>();
+    const bool is_trigger = out[0].count() > 0 && x[0] < 0;
+    if (op_ == "CrashBelowZero" && is_trigger) std::raise(SIGSEGV);
+    if (op_ == "HangBelowZero" && is_trigger) hang();
     if (op_ == "Same") {
       std::memcpy(y, x, out[0].size_bytes());
     } else if (op_ == "Workspace") {
@@ -44,6 +47,8 @@ class Runner : public Kernel {
       for (std::int64_t i = 0; i < out[0].count(); ++i) y[i] = x[i] + in[1].as<float>()[i];
     } else if (op_ == "Cap") {
       for (std::int64_t i = 0; i < out[0].count(); ++i) y[i] = static_cast<float>(cap_);
+    } else if (op_ == "Pid") {
+      for (std::int64_t i = 0; i < out[0].count(); ++i) y[i] = static_cast<float>(::getpid());
     } else if (op_ == "IsAligned") {
       const bool is_aligned = reinterpret_cast<std::uintptr_t>(x) % sizeof(float) == 0 &&
                               reinterpret_cast<std::uintptr_t>(y) % sizeof(float) == 0;
@@ -75,7 +80,7 @@ class Runner : public Kernel {
 constexpr Pattern kPatterns[] = {
     {.id = "runner",
      .ops = "Increment Same Scale ScaleCopy Workspace Add Cap IsAligned Wrong Slow Crash Exit Hang "
-            "Fail Decline CrashCompile HangCompile"}};
+            "Fail Decline CrashCompile HangCompile CrashBelowZero HangBelowZero Pid"}};
 
 std::unique_ptr<Kernel> compile(const RegionView& region, const CompileContext& context) {
   const std::string_view op = region.node(0).op();
