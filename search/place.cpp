@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <tuple>
 
 namespace inlay {
@@ -21,12 +23,15 @@ void check_strategy(const std::string& strategy) {
   }
 }
 
+using Pins = std::map<std::string, std::string>;
+
 // Why a plugin, with the reference's help, cannot run the whole graph.
 std::string why_not_alone(const Graph& graph, const Candidates& candidates, const CostTable& costs,
-                          const std::string& plugin) {
+                          const Pins& pins, const std::string& plugin) {
   std::string first;
   int missing = 0;
   int untried = 0;
+  int pinned = 0;
   for (std::int32_t n = 0; n < graph.node_count(); ++n) {
     bool is_covered = false;
     bool was_left_out = false;
@@ -41,10 +46,13 @@ std::string why_not_alone(const Graph& graph, const Candidates& candidates, cons
     if (is_covered) continue;
     if (missing++ == 0) first = graph.node(NodeId{n}).name;
     untried += was_left_out ? 1 : 0;
+    const auto pin = pins.find(graph.node(NodeId{n}).name);
+    pinned += pin != pins.end() && pin->second != plugin ? 1 : 0;
   }
   if (missing == 0) return "its regions and the reference's do not fit together";
   std::string reason = fmt::format("{} node{} cannot run on it or the reference, the first '{}'",
                                    missing, missing == 1 ? "" : "s", first);
+  if (pinned > 0) reason += fmt::format("; {} of them are pinned to other plugins", pinned);
   if (untried > 0) reason += fmt::format("; {} of them were not tried", untried);
   return reason;
 }
@@ -52,7 +60,7 @@ std::string why_not_alone(const Graph& graph, const Candidates& candidates, cons
 // The best placement of each plugin alone, cheapest first; equal costs in order of name.
 std::vector<SearchResult> search_singles(const Graph& graph, const Candidates& candidates,
                                          const CostTable& costs, const PluginHost& host,
-                                         const SearchLimits& limits,
+                                         const PlaceOptions& options,
                                          std::vector<std::string>& names,
                                          std::vector<NotConsidered>& not_considered) {
   std::vector<std::pair<SearchResult, std::string>> singles;
@@ -62,11 +70,15 @@ std::vector<SearchResult> search_singles(const Graph& graph, const Candidates& c
     const bool is_used = std::any_of(candidates.list.begin(), candidates.list.end(),
                                      [&](const Candidate& c) { return c.plugin == name; });
     if (!is_used) {
-      not_considered.push_back({name, "it has no candidate"});
-    } else if (auto result = search_single(graph, candidates, costs, name, limits)) {
+      const bool is_pinned_away = !options.filter.pins.empty();
+      not_considered.push_back(
+          {name, is_pinned_away ? "it has no candidate where the pins allow one"
+                                : "it has no candidate"});
+    } else if (auto result = search_single(graph, candidates, costs, name, options.limits)) {
       singles.emplace_back(std::move(*result), name);
     } else {
-      not_considered.push_back({name, why_not_alone(graph, candidates, costs, name)});
+      not_considered.push_back(
+          {name, why_not_alone(graph, candidates, costs, options.filter.pins, name)});
     }
   }
   std::sort(singles.begin(), singles.end(), [](const auto& a, const auto& b) {
@@ -89,6 +101,25 @@ std::string find_fault(const Lowered& plan, const PriceContext& context) {
     if (error.code() != Code::kPluginFailed) throw;
     return error.what();
   }
+}
+
+// Everybody's time is from the race that decided about it: a loser's from the one that it lost, the
+// winner's from that against its closest rival.
+void take_medians(std::vector<Contender>& contenders, const std::vector<Heat>& heats,
+                  std::size_t winner) {
+  const Heat* closest = nullptr;
+  for (const Heat& heat : heats) {
+    const bool is_winners = heat.first == winner || heat.second == winner;
+    if (heat.first != winner) contenders[heat.first].measured = heat.result.first;
+    if (heat.second != winner) contenders[heat.second].measured = heat.result.second;
+    if (is_winners && (closest == nullptr ||
+                       std::abs(heat.result.log_ratio) < std::abs(closest->result.log_ratio))) {
+      closest = &heat;
+    }
+  }
+  if (closest == nullptr) return;
+  contenders[winner].measured =
+      closest->first == winner ? closest->result.first : closest->result.second;
 }
 
 // Every contender meets the leader in a paired race; the leader changes only where the race shows,
@@ -127,11 +158,10 @@ std::size_t race_contenders(std::vector<Contender>& contenders, const std::vecto
       }
       continue;
     }
-    contenders[leader].measured = result.first;
-    challenger.measured = result.second;
     heats.push_back({leader, i, result});
     if (result.log_ratio_low > 0) leader = i;
   }
+  take_medians(contenders, heats, leader);
   // Nobody ran against it; its prediction is to be confirmed all the same.
   Contender& winner = contenders[leader];
   if (!winner.measured) {
@@ -162,7 +192,7 @@ Placed place(const Graph& graph, const PriceContext& context, const PlaceOptions
 
   std::vector<std::string> names;
   std::vector<SearchResult> results = search_singles(graph, placed.candidates, costs, context.host,
-                                                     options.limits, names, placed.not_considered);
+                                                     options, names, placed.not_considered);
   if (options.strategy == "dynamic") {
     results.insert(results.begin(),
                    search_dynamic(graph, placed.candidates, costs, options.limits));

@@ -31,8 +31,9 @@ struct Contender {
   std::string name;  // "placement", or the plugin that stands alone
   SearchResult result;
   Plan plan;
-  // End to end, from its race, or of a winner without a rival from one with itself; absent:
-  // predicted only.
+  // End to end, from the race that decided about it: a loser's from that which it lost, the winner's
+  // from that with its closest rival, or without a rival from one with itself. Absent: predicted
+  // only.
   std::optional<Cost> measured;
   std::string why_not_raced;  // set iff it was not raced
 };

@@ -165,23 +165,23 @@ std::string most_threads_text(const Report& candidate) {
 }
 
 // Rows under a line for each set of nodes.
-std::string candidate_table(const Report& node) {
+std::string candidate_table(const Report& node, std::size_t width) {
   Table table({{""},
+               {"time", Align::kRight},
+               {"95%", Align::kRight},
+               {"threads", Align::kRight},
                {"plugin"},
                {"pattern"},
-               {"layouts"},
-               {"threads", Align::kRight},
-               {"time", Align::kRight},
-               {"95%", Align::kRight}});
+               {"layouts"}});
   const std::vector<const Report*> rows = priced_in_order(node);
   for (const Report* c : rows) {
     const bool is_view = (*c)["plugin"] == kViewPlugin;
     table.add({(*c)["chosen"].get<bool>() ? "*" : "",
+               time_text((*c)["cost"]["ns"]), spread((*c)["cost"]), most_threads_text(*c),
                is_view ? "none" : (*c)["plugin"].get<std::string>(), (*c)["pattern"],
-               join((*c)["input_layouts"], ",") + " → " + join((*c)["output_layouts"], ","),
-               most_threads_text(*c), time_text((*c)["cost"]["ns"]), spread((*c)["cost"])});
+               join((*c)["input_layouts"], ",") + " → " + join((*c)["output_layouts"], ",")});
   }
-  const std::string lines = table.text();
+  const std::string lines = table.text(width);
   std::size_t at = lines.find('\n') + 1;
   std::string text = lines.substr(0, at);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -235,17 +235,17 @@ Report explain_node(const Report& report, const std::string& name) {
   return node;
 }
 
-std::string render_node(const Report& report, const std::string& name) {
+std::string render_node(const Report& report, const std::string& name, std::size_t width) {
   const Report node = explain_node(report, name);
   std::string text = fmt::format("{}: {} → {}\n\n", name, node["op"].get<std::string>(),
                                  node["output"].get<std::string>());
-  text += candidate_table(node);
+  text += candidate_table(node, width);
   if (node.contains("region")) text += region_text(node["region"], name);
   return text + refusal_lines(node) + why_not_lines(node);
 }
 
 Report list_nodes(const Report& report) {
-  double total_ns = 0;
+  const double total_ns = find_winner(report)["predicted_ns"];
   Report rows = Report::array();
   for (const Report& node : report["nodes"]) {
     const Report* chosen = find_chosen(node);
@@ -255,27 +255,22 @@ Report list_nodes(const Report& report) {
       const Report& first = (*chosen)["nodes"][0];
       if (first == node["name"]) {
         row["predicted_ns"] = (*chosen)["cost"]["ns"];
-        total_ns += row["predicted_ns"].get<double>();
+        row["share"] = total_ns > 0 ? row["predicted_ns"].get<double>() / total_ns : 0.0;
       } else {
         row["fused_into"] = first;
       }
     }
     rows.push_back(std::move(row));
   }
-  for (Report& row : rows) {
-    if (row.contains("predicted_ns")) {
-      row["share"] = total_ns > 0 ? row["predicted_ns"].get<double>() / total_ns : 0.0;
-    }
-  }
   return rows;
 }
 
-std::string render_nodes(const Report& report) {
-  Table table({{"node"},
-               {"operator"},
-               {"plugin"},
-               {"predicted", Align::kRight},
+std::string render_nodes(const Report& report, std::size_t width) {
+  Table table({{"predicted", Align::kRight},
                {"share", Align::kRight},
+               {"plugin"},
+               {"operator"},
+               {"node"},
                {"fused into"}});
   for (const Report& row : list_nodes(report)) {
     const std::string plugin = row.value("plugin", "");
@@ -285,10 +280,16 @@ std::string render_nodes(const Report& report) {
       ns = time_text(row["predicted_ns"]);
       share = share_of(row["share"], 1);
     }
-    table.add({row["name"], row["op"], plugin == kViewPlugin ? "none (a view)" : plugin, ns, share,
+    table.add({ns, share, plugin == kViewPlugin ? "none (a view)" : plugin, row["op"], row["name"],
                row.value("fused_into", "")});
   }
-  return table.text();
+  const Report& boundaries = report["boundaries"];
+  const double total_ns = find_winner(report)["predicted_ns"];
+  return table.text(width) +
+         fmt::format("shares are of the plan's predicted {}, in which layout conversions are {} and "
+                     "dispatch is {}\n",
+                     format_ns(total_ns), share_of(boundaries["conversion_ns"], total_ns),
+                     share_of(boundaries["dispatch_ns"], total_ns));
 }
 
 }  // namespace inlay

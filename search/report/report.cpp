@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/plan/plan_text.h"
+#include "search/report/report_text.h"
 
 namespace inlay {
 namespace {
@@ -50,12 +51,23 @@ std::map<std::string, int> count_nodes(const Placed& placed, const std::vector<i
   return counts;
 }
 
+// A search is optimal among the candidates that have a cost; with some left untried that is no
+// optimum.
+const char* stop_name(const Placed& placed, StopReason stop) {
+  const bool is_end = stop == StopReason::kOptimal || stop == StopReason::kComplete;
+  const auto& costs = placed.priced.costs.candidates;
+  const bool is_any_untried = std::any_of(costs.begin(), costs.end(), [](const CandidateCost& c) {
+    return c.origin == CostOrigin::kUntried;
+  });
+  return is_end && is_any_untried ? kIncomplete : stop_reason_name(stop);
+}
+
 Report contender_json(const Placed& placed, const Contender& contender) {
   Report json{{"name", contender.name},
               {"strategy", contender.result.strategy},
               {"predicted_ns", contender.result.predicted_ns},
               {"bound_ns", contender.result.bound_ns},
-              {"stop", stop_reason_name(contender.result.stop)},
+              {"stop", stop_name(placed, contender.result.stop)},
               {"states", contender.result.states},
               {"steps", contender.plan.steps.size()},
               {"plugins", working_plugins(contender.plan)},
@@ -72,6 +84,8 @@ Report heat_json(const Heat& heat, const std::vector<Contender>& contenders) {
           {"log_ratio", r.log_ratio},
           {"log_ratio_low", r.log_ratio_low},
           {"log_ratio_high", r.log_ratio_high},
+          {"first_ns", r.first.ns},
+          {"second_ns", r.second.ns},
           {"pairs", r.pairs},
           {"from_database", r.from_database}};
 }

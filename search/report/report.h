@@ -7,6 +7,7 @@
 // Keys are documented in docs/report.md. Times are nanoseconds, sizes bytes.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -28,21 +29,23 @@ Report make_report(const Graph& graph, const Placed& placed, const ReportContext
 
 // The table that ends `inlay place`: each backend alone, the placement, time by plugin, boundaries,
 // memory.
-std::string render_summary(const Report& report);
+//   width  of the terminal, to which long names are shortened in the middle; 0: none
+std::string render_summary(const Report& report, std::size_t width = 0);
 
 // One node: where it runs, every candidate with its cost or the reason it has none, and why the
 // others cannot; of a fused region, what the cheapest smaller pieces would cost instead.
 // throws  Error{kNotFound} if the report has no node of that name, naming the nearest ones
-std::string render_node(const Report& report, const std::string& node);
+std::string render_node(const Report& report, const std::string& node, std::size_t width = 0);
 // The same as JSON: the report's entry, with "region" where the node runs fused.
 Report explain_node(const Report& report, const std::string& node);
 
-// Every node: name, operator, plugin, predicted time, share of all regions' time.
-std::string render_nodes(const Report& report);
+// Every node: name, operator, plugin, predicted time, share of what the plan is predicted to take,
+// layout conversions and dispatch included.
+std::string render_nodes(const Report& report, std::size_t width = 0);
 Report list_nodes(const Report& report);
 
 // One line per step of the plan: plugin, nodes, layouts.
-std::string render_steps(const Report& report);
+std::string render_steps(const Report& report, std::size_t width = 0);
 
 // throws  Error{kCorrupt} if the text is not a report; Error{kStale} if another version wrote it
 Report parse_report(const std::string& text, const std::string& source);

@@ -7,6 +7,13 @@
 
 namespace inlay {
 
+// A contender's "stop" where the search came to its end, but some candidates had no cost yet.
+inline constexpr const char* kIncomplete = "incomplete";
+
+// throws  Error{kCorrupt} if the report has none of that name
+const Report& find_contender(const Report& report, const std::string& name);
+const Report& find_winner(const Report& report);
+
 std::string join(const Report& array, const char* separator);
 // "12.3 us"; "≈0" of what takes no longer alone than a step that does nothing, so that no time is
 // left to show once that is taken off.

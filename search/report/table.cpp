@@ -18,6 +18,25 @@ std::string padded(const std::string& text, std::size_t width, Align align) {
   return align == Align::kRight ? space + text : text + space;
 }
 
+// Names this short are not shortened further.
+constexpr std::size_t kLeastWidth = 12;
+
+// Takes what is too much from the widest columns of text, the widest first; numbers stay whole.
+void fit(std::vector<std::size_t>& widths, const std::vector<Column>& columns, std::size_t width) {
+  constexpr std::size_t kGap = 2;  // before each column
+  std::size_t sum = 0;
+  for (const std::size_t w : widths) sum += w + kGap;
+  for (; sum > width; --sum) {
+    std::size_t* widest = nullptr;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c].align == Align::kRight || widths[c] <= kLeastWidth) continue;
+      if (widest == nullptr || widths[c] > *widest) widest = &widths[c];
+    }
+    if (widest == nullptr) return;
+    --*widest;
+  }
+}
+
 struct Unit {
   double size;
   const char* name;
@@ -37,17 +56,34 @@ std::string format_unit(double value, const Unit (&units)[N]) {
 
 }  // namespace
 
-std::string Table::text() const {
+std::string shortened(const std::string& text, std::size_t width) {
+  const std::size_t whole = width_of(text);
+  if (whole <= width || width < 3) return text;
+  const std::size_t head = width / 2;
+  const std::size_t tail = width - head - 1;
+  std::string start;
+  std::string end;
+  std::size_t column = 0;
+  for (const char c : text) {
+    if ((c & 0xc0) != 0x80) ++column;
+    if (column <= head) start += c;
+    if (column > whole - tail) end += c;
+  }
+  return start + "…" + end;
+}
+
+std::string Table::text(std::size_t width) const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     widths.push_back(width_of(columns_[c].title));
     for (const auto& row : rows_) widths[c] = std::max(widths[c], width_of(row[c]));
   }
+  if (width > 0) fit(widths, columns_, width);
   std::string text;
   const auto add_line = [&](const auto& cell_of) {
     std::string line;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      line += "  " + padded(cell_of(c), widths[c], columns_[c].align);
+      line += "  " + padded(shortened(cell_of(c), widths[c]), widths[c], columns_[c].align);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

@@ -5,6 +5,7 @@
 //   std::cout << table.text();
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,17 @@ class Table {
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool is_empty() const { return rows_.empty(); }
-  std::string text() const;
+  //   width  that no line shall exceed where shortening texts in the middle ("layer…conv1") can do
+  //          it; 0: none
+  std::string text(std::size_t width = 0) const;
 
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// "layer4…conv1": at most `width` columns, the middle left out.
+std::string shortened(const std::string& text, std::size_t width);
 
 // The text in lines of at most `width` columns, broken at blanks and after commas and bars; all
 // but the first begin with `indent` blanks. The first starts at column `indent` too.

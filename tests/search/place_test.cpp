@@ -53,5 +53,46 @@ TEST_F(PlaceTest, AContenderThatFailsInTheRaceIsOutWithItsReason) {
   }
 }
 
+// With the reference alone there is nobody to race, and its prediction is confirmed all the same.
+TEST_F(PlaceTest, ASoleWinnerIsRacedAgainstItself) {
+  use({});
+  const Placed placed =
+      place(two_relus(), context(), {.strategy = "single", .filter = {}, .limits = {}});
+  ASSERT_EQ(placed.contenders.size(), 1u);
+  EXPECT_TRUE(placed.heats.empty());
+  ASSERT_TRUE(placed.contenders[0].measured);
+  EXPECT_GT(placed.contenders[0].measured->ns, 0);
+  EXPECT_EQ(placed.contenders[0].why_not_raced, "");
+}
+
+// A pin of one node to the reference leaves a plugin that cannot stand beside it alone.
+TEST_F(PlaceTest, PinsAreNamedAmongTheReasonsWhyAPluginIsNotAlone) {
+  use({"good"});
+  const Placed placed = place(two_relus(), context(),
+                              {.strategy = "single", .filter = {.pins = {{"r512", "good"}}}, .limits = {}});
+  const auto reference =
+      std::find_if(placed.not_considered.begin(), placed.not_considered.end(),
+                   [](const NotConsidered& n) { return n.plugin == "reference"; });
+  ASSERT_NE(reference, placed.not_considered.end());
+  EXPECT_NE(reference->reason.find("1 of them are pinned to other plugins"), std::string::npos)
+      << reference->reason;
+}
+
+// Every time shown is of a race that its owner ran in, the winner's of one with its closest rival.
+TEST_F(PlaceTest, MediansAreThoseOfTheDecidingRaces) {
+  use({"good"});
+  const Placed placed = place(two_relus(), context(), PlaceOptions{});
+  for (std::size_t i = 0; i < placed.contenders.size(); ++i) {
+    const Contender& contender = placed.contenders[i];
+    if (!contender.measured || placed.heats.empty()) continue;
+    const bool is_of_a_race =
+        std::any_of(placed.heats.begin(), placed.heats.end(), [&](const Heat& heat) {
+          return (heat.first == i && heat.result.first.ns == contender.measured->ns) ||
+                 (heat.second == i && heat.result.second.ns == contender.measured->ns);
+        });
+    EXPECT_TRUE(is_of_a_race) << contender.name;
+  }
+}
+
 }  // namespace
 }  // namespace inlay

@@ -30,8 +30,12 @@ Report refusal(const char* plugin, const std::vector<std::string>& nodes, const 
 // conv and relu fused on fast: cheaper than the two alone, dearer than either.
 Report fused_report() {
   const Report whole = candidate("fast", {"conv", "relu"}, 1000, true);
+  // 1000 and 3000 in regions, 800 of conversions, 200 of dispatch.
   Report report{{"inlay_report", kReportVersion},
-                {"boundaries", {{"dispatch_ns_per_step", 100}}},
+                {"winner", "placement"},
+                {"contenders", {{{"name", "placement"}, {"predicted_ns", 5000}}}},
+                {"boundaries",
+                 {{"dispatch_ns_per_step", 100}, {"conversion_ns", 800}, {"dispatch_ns", 200}}},
                 {"nodes", Report::array()}};
   report["nodes"].push_back(
       {{"name", "conv"},
@@ -89,7 +93,7 @@ TEST(ExplainNode, ClaimsNoTimeBelowWhatAStepCosts) {
   Report report = fused_report();
   report["nodes"][2]["candidates"][0]["cost"] = cost(1);
   const std::string text = render_node(report, "last");
-  expect_has(text, "≈0\n");
+  expect_has(text, "  ≈0 ");
   EXPECT_EQ(text.find("1.00 ns"), std::string::npos) << text;
 }
 
@@ -108,13 +112,16 @@ TEST(ExplainNode, NamesTheNearestNodesOfAWrongName) {
   }
 }
 
-TEST(ListNodes, SharesAddUpAndFusedNodesPointToTheirRegion) {
+TEST(ListNodes, SharesAreOfTheWholePlanAndFusedNodesPointToTheirRegion) {
   const Report rows = list_nodes(fused_report());
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0]["share"], 0.25);
+  EXPECT_EQ(rows[0]["share"], 0.2);
   EXPECT_EQ(rows[1]["fused_into"], "conv");
   EXPECT_FALSE(rows[1].contains("share"));
-  EXPECT_EQ(rows[2]["share"], 0.75);
+  EXPECT_EQ(rows[2]["share"], 0.6);
+  expect_has(render_nodes(fused_report()),
+             "shares are of the plan's predicted 5.00 us, in which layout conversions are 16.0% and "
+             "dispatch is 4.0%\n");
 }
 
 // Three contenders, of which the third is raced and not told apart.
@@ -178,11 +185,36 @@ TEST(Summary, SaysInWordsWhatTheRaceFound) {
   expect_has(render_summary(raced_report(0.01, 0.02)), "placement is slower than onednn: ");
 }
 
+// The first has the lower log ratio, so it is faster, whatever the medians are.
+TEST(Summary, MediansThatContradictAVerdictAreNotedAtTheRace) {
+  Report report = raced_report(-0.02, -0.01);
+  EXPECT_EQ(render_summary(report).find("otherwise"), std::string::npos);
+  report["races"][0]["first_ns"] = 1000;
+  report["races"][0]["second_ns"] = 1010;
+  const std::string agreeing = render_summary(report);
+  expect_has(agreeing, "; medians 1.00 us and 1.01 us\n");
+  EXPECT_EQ(agreeing.find("otherwise"), std::string::npos) << agreeing;
+  report["races"][0]["second_ns"] = 990;
+  expect_has(render_summary(report),
+             "medians 1.00 us and 990 ns, which order them otherwise: the pairs decide");
+  report["contenders"][1]["measured"] = cost(900);
+  expect_has(render_summary(report), "the table orders placement and onednn otherwise");
+}
+
+TEST(Summary, APredictionFarOffHintsAtMeasuringAgain) {
+  Report report = raced_report(-0.02, 0.01);
+  EXPECT_EQ(render_summary(report).find("--remeasure"), std::string::npos);
+  report["contenders"][1]["measured"] = cost(700);  // predicted: 1000
+  expect_has(render_summary(report), "hint: the prediction of onednn is off by more than 30%");
+  expect_has(render_summary(report), "--remeasure");
+}
+
 TEST(Summary, SaysWhoWasNotConsideredAndWhatWasNotTried) {
   Report report = raced_report(-0.02, 0.01);
+  report["contenders"][0]["stop"] = "incomplete";
   const std::string text = render_summary(report);
   expect_has(text, "acme alone was not considered: 3 nodes cannot run on it\n");
-  expect_has(text, " among what was measured (2 of 7 candidates untried: place again to go on)");
+  expect_has(text, "search: single, best among what was measured (2 of 7 candidates untried: place again to go on)");
   report["pricing"]["untried"] = 0;
   EXPECT_EQ(render_summary(report).find("among what was measured"), std::string::npos);
 }

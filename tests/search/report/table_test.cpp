@@ -11,6 +11,17 @@
 namespace inlay {
 namespace {
 
+TEST(Table, ShortensLongNamesInTheMiddleAndLeavesNumbersWhole) {
+  Table table({{"time", Align::kRight}, {"node"}});
+  table.add({"12.3 us", "encoder.layer.4.attention.self.query.MatMul"});
+  EXPECT_EQ(table.text(40),
+            "     time  node\n"
+            "  12.3 us  encoder.layer.…f.query.MatMul\n");
+  EXPECT_EQ(table.text(0), table.text(60)) << "what fits stays";
+  EXPECT_EQ(table.text(5), table.text(23)) << "no name below 12 columns";
+  EXPECT_EQ(shortened("äöüäöü", 5), "äö…öü");
+}
+
 TEST(Table, AlignsColumnsAndLeavesNoTrailingBlanks) {
   Table table({{"plugin"}, {"time", Align::kRight}, {"note"}});
   table.add({"onednn", "1.2 ms", "fast"});
