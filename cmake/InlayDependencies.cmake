@@ -94,3 +94,22 @@ if(TARGET DNNL::dnnl)
   add_subdirectory(${CMAKE_SOURCE_DIR}/cmake/onednn_runtime onednn_runtime)
   target_link_libraries(DNNL::dnnl INTERFACE TBB::tbb inlay_libimf inlay_libintlc)
 endif()
+
+# OpenVINO::runtime, on the process's oneTBB. Only the parts that run ONNX models on a CPU are there;
+# it loads its two others from its own folder by itself. Missing under the thread sanitizer, as oneDNN.
+if(NOT INLAY_SANITIZE MATCHES thread)
+  inlay_import_shared(OpenVINO::runtime
+    ${INLAY_DEPS_DIR}/openvino/lib/libopenvino.so.2641 ${INLAY_DEPS_DIR}/openvino/include)
+endif()
+if(TARGET OpenVINO::runtime)
+  set_target_properties(OpenVINO::runtime PROPERTIES
+    INTERFACE_COMPILE_DEFINITIONS OV_THREAD=OV_THREAD_TBB_ADAPTIVE)
+  target_link_libraries(OpenVINO::runtime INTERFACE TBB::tbb)
+endif()
+
+# OnnxRuntime::onnxruntime: not linked but opened by its plugin, which must first turn its telemetry
+# off. Needs no header.
+set(INLAY_ONNXRUNTIME_LIBRARY ${INLAY_DEPS_DIR}/onnxruntime/lib/libonnxruntime.so.1)
+if(EXISTS ${INLAY_ONNXRUNTIME_LIBRARY})
+  add_library(OnnxRuntime::onnxruntime INTERFACE IMPORTED GLOBAL)
+endif()

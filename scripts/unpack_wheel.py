@@ -1,9 +1,10 @@
 """Unpacks wheels that carry C++ libraries into one prefix with include/ and lib/.
 
-usage: unpack_wheel.py PREFIX WHEEL... [FILE...]
+usage: unpack_wheel.py PREFIX WHEEL... [NAME[=TARGET]...]
 
-What a wheel would install under a Python's prefix (its *.data/data folder) goes to PREFIX. With FILEs,
-names inside the wheels that do not end in .whl, only those are taken. Wheels cannot hold links, so each
+What a wheel would install under a Python's prefix (its *.data/data folder) goes to PREFIX. With NAMEs
+inside the wheels, which do not end in .whl, only those are taken, to PREFIX/TARGET; one that ends in /
+is a folder and all below it. Wheels cannot hold links, so each
 shared library is there three times, as libx.so, libx.so.1 and libx.so.1.2: the one that its SONAME
 calls for stays and the others become links to it.
 """
@@ -15,11 +16,21 @@ import sys
 import zipfile
 
 
+def target_of(name, wanted):
+    """Where a file of a wheel goes, below the prefix; None if it is not taken."""
+    if not wanted:
+        data = re.fullmatch(r"[^/]+\.data/data/(.+[^/])", name)
+        return data.group(1) if data else None
+    for source, target in wanted.items():
+        if name == source or (source.endswith("/") and name.startswith(source) and name != source):
+            return target + name[len(source) :]
+    return None
+
+
 def unpack(prefix, wheel, wanted):
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
-            data = re.fullmatch(r"[^/]+\.data/data/(.+[^/])", name)
-            target = name if name in wanted else data.group(1) if data and not wanted else None
+            target = target_of(name, wanted)
             if target is None:
                 continue
             path = os.path.join(prefix, target)
@@ -43,10 +54,14 @@ def link_copies(folder):
 def main():
     prefix, *rest = sys.argv[1:]
     wheels = [name for name in rest if name.endswith(".whl")]
-    wanted = {name for name in rest if not name.endswith(".whl")}
+    wanted = {}
+    for name in rest:
+        if not name.endswith(".whl"):
+            source, _, target = name.partition("=")
+            wanted[source] = target or source
     for wheel in wheels:
         unpack(prefix, wheel, wanted)
-    missing = [name for name in wanted if not os.path.exists(os.path.join(prefix, name))]
+    missing = [name for name in wanted.values() if not os.path.exists(os.path.join(prefix, name))]
     if missing or not os.path.isdir(prefix):
         sys.exit(f"unpack_wheel: {wheels}: expected to hold {sorted(wanted) or 'data files'}")
     link_copies(os.path.join(prefix, "lib"))

@@ -209,7 +209,10 @@ typedef struct inlay_compile_request {
   int32_t thread_cap;       /* the most threads a run may use at once, at least 1 */
   uint64_t workspace_bytes; /* the most workspace a run may ask for; 0: no limit */
   int64_t deadline_ns;      /* on the host's now_ns clock; 0: none */
-  const void* onnx_bytes;   /* engines: the region as an ONNX model; else null */
+  /* Engines: the region as an ONNX model, in which value i is named "v<i>". Its constants are not in
+   * it: each is an initializer of that name that the plugin adds, its bytes being the region's. Else
+   * null. Valid during the call. */
+  const void* onnx_bytes;
   uint64_t onnx_size_bytes;
   int32_t option_count;
   const inlay_option* const* options; /* knobs */

@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "core/host/region_view.h"
+#include "core/plan/onnx_constant.h"
 
 namespace inlay {
 namespace {
@@ -182,10 +183,15 @@ class PluginDevice : public Device {
                   fmt::format("plugin '{}': device '{}': expected memory space 'host', found '{}'",
                               plugin(), name_, space_));
     }
-    auto view = std::make_unique<RegionView>(region);
+    const auto [plain, onnx] = split_onnx(region);
+    auto view = std::make_unique<RegionView>(plain);
     inlay_compile_request request{};
     request.struct_size = sizeof(request);
     request.region = view->get();
+    if (onnx.size_bytes() > 0) {
+      request.onnx_bytes = onnx.data();
+      request.onnx_size_bytes = onnx.size_bytes();
+    }
     request.thread_cap = std::max(options.thread_cap, 1);
     const CallScope scope(library.services(), request.thread_cap);
     inlay_error error = empty_error();

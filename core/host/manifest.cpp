@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/dtype.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/host/elf_file.h"
@@ -61,13 +62,21 @@ std::vector<std::string> optional_texts(const Json& object, const char* key, con
   return texts;
 }
 
-int version_number(const Json& pair, std::size_t index, const Place& place) {
-  const Json& value = pair[index];
+int small_number(const Json& value, const Place& place) {
   constexpr std::uint64_t kMax = 1 << 20;
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMax) {
-    place.at(index).fail(fmt::format("a whole number up to {}", kMax), value.dump());
+    place.fail(fmt::format("a whole number up to {}", kMax), value.dump());
   }
   return value.get<int>();
+}
+
+int version_number(const Json& pair, std::size_t index, const Place& place) {
+  return small_number(pair[index], place.at(index));
+}
+
+int optional_number(const Json& object, const char* key, const Place& place) {
+  const auto found = object.find(key);
+  return found == object.end() ? 0 : small_number(*found, place);
 }
 
 // One of the words, so that a typing error is not taken for a default.
@@ -80,6 +89,36 @@ std::string word_of(const Json& object, const char* key, const Place& place,
   return text;
 }
 
+EngineRule parse_engine_rule(const Json& json, const Place& place) {
+  if (!json.is_object()) place.fail("an object", json.type_name());
+  EngineRule rule;
+  rule.opset = small_number(member(json, "opset", place.inside("opset")), place.inside("opset"));
+  if (rule.opset == 0) place.inside("opset").fail("an opset", "0");
+  rule.allow = optional_texts(json, "allow", place.inside("allow"));
+  rule.deny = optional_texts(json, "deny", place.inside("deny"));
+  rule.dtypes = optional_texts(json, "dtypes", place.inside("dtypes"));
+  for (std::size_t i = 0; i < rule.dtypes.size(); ++i) {
+    if (!parse_dtype(rule.dtypes[i])) {
+      place.inside("dtypes").at(i).fail("an element type such as f32",
+                                        fmt::format("'{}'", rule.dtypes[i]));
+    }
+  }
+  rule.max_nodes = optional_number(json, "max_nodes", place.inside("max_nodes"));
+  rule.max_regions = optional_number(json, "max_regions", place.inside("max_regions"));
+  return rule;
+}
+
+// Each pattern says in one of three ways what it takes.
+void check_form(const ManifestPattern& pattern, const Place& place) {
+  std::vector<std::string_view> forms;
+  if (!pattern.match.empty()) forms.push_back("match");
+  if (!pattern.ops.empty()) forms.push_back("ops");
+  if (pattern.any.opset != 0) forms.push_back("any");
+  if (forms.size() == 1) return;
+  place.fail("one of match, ops and any",
+             forms.empty() ? "none" : fmt::format("{}", fmt::join(forms, " and ")));
+}
+
 ManifestPattern parse_manifest_pattern(const Json& json, const Place& place) {
   if (!json.is_object()) place.fail("an object", json.type_name());
   ManifestPattern pattern;
@@ -87,14 +126,15 @@ ManifestPattern parse_manifest_pattern(const Json& json, const Place& place) {
   pattern.match = optional_text(json, "match", place.inside("match"));
   pattern.fuse = optional_text(json, "fuse", place.inside("fuse"));
   pattern.ops = optional_texts(json, "ops", place.inside("ops"));
+  if (const auto any = json.find("any"); any != json.end()) {
+    pattern.any = parse_engine_rule(*any, place.inside("any"));
+  }
   pattern.where = optional_text(json, "where", place.inside("where"));
   pattern.layouts = optional_text(json, "layouts", place.inside("layouts"));
   pattern.tolerance = optional_text(json, "tolerance", place.inside("tolerance"), "accum");
   pattern.alias = optional_text(json, "alias", place.inside("alias"));
   pattern.cpu = optional_texts(json, "cpu", place.inside("cpu"));
-  if (pattern.match.empty() == pattern.ops.empty()) {
-    place.fail("either match or ops", pattern.match.empty() ? "neither" : "both");
-  }
+  check_form(pattern, place);
   return pattern;
 }
 
@@ -137,6 +177,7 @@ Manifest parse_manifest(std::string_view text, const Place& place) {
   manifest.sanitizer =
       word_of(json, "sanitizer", place.key("sanitizer"), {"none", "address", "thread"});
   manifest.cpu = optional_texts(json, "cpu", place.key("cpu"));
+  manifest.opens = optional_texts(json, "opens", place.key("opens"));
   const Place list = place.key("patterns");
   const Json& patterns = member(json, "patterns", list);
   if (!patterns.is_array()) list.fail("an array", patterns.type_name());

@@ -97,6 +97,8 @@ double largest_finite(const std::vector<double>& values) {
 }
 
 // The bound of each element. Where the reference is not finite the bound plays no part.
+constexpr double kEndToEnd = 1e-3;
+
 class Bounds {
  public:
   Bounds(const Tensor& reference, const Tolerance& tolerance, const Tensor* magnitude)
@@ -113,7 +115,6 @@ class Bounds {
 
   double at(std::size_t i, double want) const {
     if (!is_float_ && tolerance_.kind != ToleranceClass::kReduced) return 0;
-    constexpr double kEndToEnd = 1e-3;
     constexpr double kTranscendental = 1e-6;
     switch (tolerance_.kind) {
       case ToleranceClass::kExact:
@@ -130,7 +131,7 @@ class Bounds {
                    (magnitude_.empty() ? largest_ : std::abs(magnitude_[i])) +
                (is_float_ ? ulp(want, format_) : 0);
       case ToleranceClass::kEndToEnd:
-        return kEndToEnd * largest_;
+        return (tolerance_.relative_bound > 0 ? tolerance_.relative_bound : kEndToEnd) * largest_;
     }
     return 0;
   }

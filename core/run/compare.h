@@ -13,7 +13,7 @@
 //   absolute values
 //                   (magnitude.h); the ulp is for the rounding of the result itself
 //   reduced:R       R M, or R max|reference| without a magnitude, plus 1 ulp
-//   end_to_end      1e-3 max|reference|
+//   end_to_end      R max|reference|, R being 1e-3 unless the tolerance has another
 // Integers and bools must be equal in every class but reduced. NaN matches NaN, an infinity the
 // same infinity, in every class.
 #pragma once
@@ -31,7 +31,7 @@ enum class ToleranceClass { kExact, kElementwise, kTranscendental, kAccum, kRedu
 struct Tolerance {
   ToleranceClass kind = ToleranceClass::kExact;
   std::int64_t depth = 1;     // kAccum: products summed into one element, at least 1
-  double relative_bound = 0;  // kReduced
+  double relative_bound = 0;  // kReduced; kEndToEnd, where 0 stands for 1e-3
   bool operator==(const Tolerance&) const = default;
 };
 

@@ -44,6 +44,7 @@ struct KernelInstance {
   void* workspace;
   std::vector<TensorView> inputs;
   std::vector<TensorView> outputs;
+  std::unique_ptr<KernelState> state;
 };
 
 // The table's functions. Info and hooks are objects of the plugin's own, and so is the state below.
@@ -112,8 +113,12 @@ struct Glue {
       if (INLAY_HAS(request, options)) refuse_options(request->option_count, request->options);
       const int cap = INLAY_HAS(request, thread_cap) ? std::max(request->thread_cap, 1) : 1;
       const RegionView region(request->region);
+      std::string_view onnx;
+      if (INLAY_HAS(request, onnx_size_bytes) && request->onnx_bytes != nullptr) {
+        onnx = {static_cast<const char*>(request->onnx_bytes), request->onnx_size_bytes};
+      }
       auto program = std::make_unique<KernelProgram>();
-      program->kernel = kCompile(region, CompileContext{Host(&host), cap});
+      program->kernel = kCompile(region, CompileContext{Host(&host), cap, onnx});
       if (program->kernel == nullptr) throw std::runtime_error("compile made no kernel");
       program->input_count = region.inputs().size();
       program->output_count = region.outputs().size();
@@ -150,7 +155,7 @@ struct Glue {
       }
       auto instance = std::make_unique<KernelInstance>(
           KernelInstance{made, workspace, std::vector<TensorView>(made->input_count),
-                         std::vector<TensorView>(made->output_count)});
+                         std::vector<TensorView>(made->output_count), made->kernel->make_state()});
       *out = reinterpret_cast<inlay_instance*>(instance.release());
     });
   }
@@ -181,8 +186,9 @@ struct Glue {
         instance.inputs[i] = TensorView(inputs[i]);
       for (std::size_t i = 0; i < instance.outputs.size(); ++i)
         instance.outputs[i] = TensorView(outputs[i]);
-      instance.program->kernel->run(instance.inputs, instance.outputs,
-                                    RunContext{Host(&host), instance.workspace});
+      instance.program->kernel->run(
+          instance.inputs, instance.outputs,
+          RunContext{Host(&host), instance.workspace, instance.state.get()});
     });
   }
 

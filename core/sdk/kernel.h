@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/abi/inlay_plugin.h"
@@ -52,13 +53,20 @@ class Host {
   const inlay_host* host_;
 };
 
+// What each instance has of its own beside the workspace, such as an engine's request.
+class KernelState {
+ public:
+  virtual ~KernelState() = default;
+};
+
 struct RunContext {
   Host host;
-  void* workspace;  // workspace_bytes() bytes, 64-byte aligned; null if that is 0
+  void* workspace;               // workspace_bytes() bytes, 64-byte aligned; null if that is 0
+  KernelState* state = nullptr;  // the instance's; null if make_state gave none
 };
 
 // A compiled region. Immutable once made: run may be called from several threads at once, each with
-// its own workspace.
+// its own workspace and state.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -70,6 +78,9 @@ class Kernel {
 
   virtual std::size_t workspace_bytes() const { return 0; }
 
+  // Called once for each instance; it goes before the kernel.
+  virtual std::unique_ptr<KernelState> make_state() const { return nullptr; }
+
   // True if run reads constants where compile found them; false if the kernel keeps copies of its
   // own.
   virtual bool retains_constants() const { return true; }
@@ -78,6 +89,8 @@ class Kernel {
 struct CompileContext {
   Host host;
   int thread_cap;
+  // Of an engine's pattern: the region as an ONNX model without its constants; see onnx_model.h.
+  std::string_view onnx = {};
 };
 
 // A plugin's one function: makes a kernel, or throws Decline with the reason.

@@ -1,6 +1,6 @@
 // The manifest as a constant: JSON built by the compiler out of a plugin's info and patterns, for
 // the ELF section that the host reads before it loads anything. Mistakes the compiler can see (no
-// id, the same id twice, neither `match` nor `ops`) are compile errors. INLAY_PLUGIN
+// id, the same id twice, none of `match`, `ops` and `any`) are compile errors. INLAY_PLUGIN
 // (core/sdk/glue.h) does all this; by hand:
 //
 //   static constexpr PluginInfo kInfo{.name = "acme", .version = "1.0"};
@@ -119,15 +119,43 @@ constexpr void check_manifest(const PluginInfo& info, std::span<const Pattern> p
     }
     const bool has_match = !std::string_view(patterns[i].match).empty();
     const bool has_ops = !std::string_view(patterns[i].ops).empty();
-    if (has_match == has_ops) throw "a Pattern needs either match or ops";
+    const bool is_any = patterns[i].any.opset != 0;
+    if (int{has_match} + int{has_ops} + int{is_any} != 1) {
+      throw "a Pattern needs one of match, ops and any";
+    }
   }
+}
+
+constexpr void write_any(ManifestWriter& json, const AnyRegion& any) {
+  json.raw("{");
+  const std::array<std::pair<std::string_view, const char*>, 3> lists{
+      {{"allow", any.allow}, {"deny", any.deny}, {"dtypes", any.dtypes}}};
+  for (const auto& [key, text] : lists) {
+    json.key(key);
+    json.words(text);
+    json.raw(",");
+  }
+  const std::array<std::pair<std::string_view, unsigned>, 2> limits{
+      {{"max_nodes", any.max_nodes}, {"max_regions", any.max_regions}}};
+  for (const auto& [key, number] : limits) {
+    json.key(key);
+    json.number(number);
+    json.raw(",");
+  }
+  json.key("opset");
+  json.number(any.opset);
+  json.raw("}");
 }
 
 constexpr void write_pattern(ManifestWriter& json, const Pattern& pattern) {
   json.raw("{");
   json.key("id");
   json.string(pattern.id);
-  if (std::string_view(pattern.ops).empty()) {
+  if (pattern.any.opset != 0) {
+    json.raw(",");
+    json.key("any");
+    write_any(json, pattern.any);
+  } else if (std::string_view(pattern.ops).empty()) {
     json.raw(",");
     json.key("match");
     json.string(pattern.match);
@@ -185,6 +213,9 @@ constexpr std::size_t write_manifest(char* out, const PluginInfo& info,
   json.raw("],");
   json.key("cpu");
   json.words(info.cpu);
+  json.raw(",");
+  json.key("opens");
+  json.words(info.opens);
   json.raw("}");
   return json.size();
 }

@@ -4,6 +4,18 @@
 
 namespace inlay::sdk {
 
+// What an engine takes: any convex region of these operators, as an ONNX model.
+struct AnyRegion {
+  unsigned opset = 0;       // of the model, 16 to 20; 0: not an engine's pattern
+  const char* allow = "";   // blank-separated operators; empty: all that `deny` does not name
+  const char* deny = "";    // blank-separated operators
+  const char* dtypes = "";  // blank-separated, of all that a node reads and writes; empty: any
+  unsigned max_nodes = 0;   // of one region; 0: no limit
+  // Different regions that the host may propose, each of which is compiled, checked and timed; 0:
+  // the host's own limit.
+  unsigned max_regions = 0;
+};
+
 struct Pattern {
   const char* id;
 
@@ -19,6 +31,10 @@ struct Pattern {
   // Instead of `match`: blank-separated operators, each a region of one node with any operands.
   const char* ops = "";
 
+  // Instead of both, an engine: whole regions. compile gets them as an ONNX model as well
+  // (core/sdk/onnx_model.h).
+  AnyRegion any = {};
+
   // Constraints, all of which must hold: "X: f32[n,c,h,w]; W: f32[o,c/g,3,3] const; c%8==0;
   // Conv.group==1".
   const char* where = "";
@@ -28,7 +44,7 @@ struct Pattern {
   // Empty: everything dense.
   const char* layouts = "";
 
-  // exact | elementwise | transcendental | accum | reduced:<relative bound>
+  // exact | elementwise | transcendental | accum | reduced:<relative bound> | region (engines)
   const char* tolerance = "accum";
 
   // "out=X": output `out` may share X's memory (in place) when X is not needed afterwards.
@@ -45,6 +61,9 @@ struct PluginInfo {
   const char* threads = "host-pool";  // host-pool | capped | fixed
   // Blank-separated CPU features without which the library must not even be loaded.
   const char* cpu = "";
+  // Blank-separated file names of libraries that this one, or one that it is linked with, opens
+  // while it runs: what a bundle must carry as well.
+  const char* opens = "";
 };
 
 }  // namespace inlay::sdk

@@ -74,12 +74,19 @@ void write_outside(const Tensor& tensor, const std::string& name, OutsideData& d
   data.size_bytes += tensor.size_bytes();
 }
 
-// `outside` is null where everything stays inside.
-std::string serialize(const Graph& graph, std::int64_t opset, OutsideData* outside) {
+void check_range(std::int64_t opset) {
   if (opset < kOldestExportOpset || opset > kNewestExportOpset) {
     throw Error(Code::kUnsupported, fmt::format("opset {} is not written, only {} to {}", opset,
                                                 kOldestExportOpset, kNewestExportOpset));
   }
+}
+
+enum class Constants { kWritten, kLeftOut };
+
+// `outside` is null where everything stays inside.
+std::string serialize(const Graph& graph, std::int64_t opset, Constants constants,
+                      OutsideData* outside) {
+  check_range(opset);
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
   model.set_producer_name("inlay");
@@ -88,6 +95,7 @@ std::string serialize(const Graph& graph, std::int64_t opset, OutsideData* outsi
   out.set_name(graph.name());
   for (const ValueId id : graph.inputs()) write_value(graph.value(id), *out.add_input());
   for (const ValueId id : used_constants(graph)) {
+    if (constants == Constants::kLeftOut) break;
     const Value& value = graph.value(id);
     onnx::TensorProto& tensor = *out.add_initializer();
     if (outside != nullptr && value.constant->size_bytes() >= kMinOutsideBytes) {
@@ -129,7 +137,30 @@ std::string export_onnx_bytes(const Graph& graph, std::int64_t opset) {
                 fmt::format("graph '{}' has {} bytes of constants, more than protobuf's 2 GiB",
                             graph.name(), weights));
   }
-  return serialize(graph, opset, nullptr);
+  return serialize(graph, opset, Constants::kWritten, nullptr);
+}
+
+std::string export_onnx_structure(const Graph& graph, std::int64_t opset) {
+  return serialize(graph, opset, Constants::kLeftOut, nullptr);
+}
+
+std::vector<std::string> unwritable_nodes(const Graph& graph, std::int64_t opset) {
+  check_range(opset);
+  onnx::GraphProto scratch;
+  NodeWriter writer(graph, opset, scratch);
+  std::vector<std::string> reasons;
+  for (const Node& node : graph.nodes()) {
+    reasons.emplace_back();
+    try {
+      writer.write(node);
+    } catch (const Error& error) {  // trial: the reason is the result
+      if (error.code() != Code::kUnsupported) throw;
+      reasons.back() = error.what();
+    }
+    scratch.clear_node();
+    scratch.clear_initializer();
+  }
+  return reasons;
 }
 
 void export_onnx(const Graph& graph, const std::filesystem::path& path, std::int64_t opset) {
@@ -139,7 +170,7 @@ void export_onnx(const Graph& graph, const std::filesystem::path& path, std::int
   }
   OutsideData data;
   data.file_name = path.filename().string() + ".data";
-  const std::string model = serialize(graph, opset, &data);
+  const std::string model = serialize(graph, opset, Constants::kWritten, &data);
   write_file(path.parent_path() / data.file_name, data.parts);
   write_file(path, model);
 }

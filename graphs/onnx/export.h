@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "graphs/ir/graph.h"
 
@@ -26,5 +27,12 @@ void export_onnx(const Graph& graph, const std::filesystem::path& path,
 // The same as bytes, everything inside.
 // throws  Error{kUnsupported} also above 2 GiB, protobuf's limit
 std::string export_onnx_bytes(const Graph& graph, std::int64_t opset = kNewestExportOpset);
+
+// The same without the graph's constants: what reads them names initializers that are not there,
+// for whoever has the bytes anyway to add.
+std::string export_onnx_structure(const Graph& graph, std::int64_t opset = kNewestExportOpset);
+
+// Why a node has no form in the opset, by node; empty texts where it has one.
+std::vector<std::string> unwritable_nodes(const Graph& graph, std::int64_t opset);
 
 }  // namespace inlay

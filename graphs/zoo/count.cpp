@@ -59,9 +59,11 @@ std::int64_t count_parameters(const Graph& graph) {
   return count;
 }
 
+double count_flops(const Graph& graph, const Node& node) { return 2 * multiply_adds(graph, node); }
+
 double count_flops(const Graph& graph) {
   double sum = 0;
-  for (const Node& node : graph.nodes()) sum += 2 * multiply_adds(graph, node);
+  for (const Node& node : graph.nodes()) sum += count_flops(graph, node);
   return sum;
 }
 

@@ -40,5 +40,6 @@ Graph build_zoo_model(std::string_view name, const ZooOptions& options = {});
 // of any graph's Conv, ConvTranspose, MatMul, Gemm, LSTM, GRU.
 std::int64_t count_parameters(const Graph& graph);
 double count_flops(const Graph& graph);
+double count_flops(const Graph& graph, const Node& node);  // of one node
 
 }  // namespace inlay

@@ -29,6 +29,7 @@ struct Candidate {
   std::vector<Layout> output_layouts;        // one per output
   std::map<ValueId, std::string> ports;      // value → pattern variable
   std::vector<std::pair<int, int>> aliases;  // (output, input) positions that may share memory
+  int onnx_opset = 0;  // of an engine's: its region carries an ONNX model of this opset
 };
 
 // The host itself, which copies nothing: a Reshape of a dense value is the same bytes, and a Concat
@@ -47,11 +48,19 @@ struct WhyNot {
   std::string reason;
 };
 
+// How many different regions an engine was offered, and how many the limit left out.
+struct EngineOffer {
+  std::string plugin;
+  int offered = 0;
+  int left_out = 0;
+};
+
 struct Candidates {
   std::vector<Candidate> list;  // index = candidate id; deterministic order
   std::vector<WhyNot> why_not;  // near misses, non-convex matches, missing CPU features
   // Ids of the candidates that contain each node, ascending.
   std::vector<std::vector<int>> by_node;
+  std::vector<EngineOffer> engines;
 };
 
 struct CandidateFilter {
@@ -81,7 +90,8 @@ struct Boundary {
 };
 Boundary find_boundary(const Graph& graph, const std::vector<NodeId>& nodes);
 
-// The nodes as a region, with the candidate's layouts and ports; constants carry their bytes.
+// The nodes as a region, with the candidate's layouts and ports; constants carry their bytes. Of an
+// engine's candidate it carries its ONNX form too (core/plan/onnx_constant.h).
 Region make_region(const Graph& graph, const Candidate& candidate);
 
 }  // namespace inlay

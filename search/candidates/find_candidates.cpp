@@ -14,6 +14,7 @@
 #include "graphs/ir/op_table.h"
 #include "graphs/pattern/pattern.h"
 #include "search/candidates/candidates.h"
+#include "search/candidates/find_engines.h"
 #include "search/candidates/joint.h"
 #include "search/candidates/nearest_names.h"
 
@@ -74,16 +75,37 @@ class Finder {
 
   void add_plugin(const Manifest& manifest) {
     std::vector<Pattern> patterns;
-    for (const ManifestPattern& p : manifest.patterns) patterns.push_back(parse(manifest, p));
+    std::vector<const ManifestPattern*> declared;  // by pattern
+    for (const ManifestPattern& p : manifest.patterns) {
+      if (p.any.opset != 0) {
+        add_engine(manifest.name, p, static_cast<int>(&p - manifest.patterns.data()));
+        continue;
+      }
+      patterns.push_back(parse(manifest, p));
+      declared.push_back(&p);
+    }
     const MatchReport report = match_patterns(graph_, patterns);
     for (const Match& match : report.matches) {
       const auto i = static_cast<std::size_t>(match.pattern);
-      add_match(manifest.name, manifest.patterns[i], patterns[i], match);
+      add_match(manifest.name, *declared[i], patterns[i], match);
     }
     for (const NearMiss& miss : report.near_misses) {
-      why_not(miss.root, manifest.name,
-              manifest.patterns[static_cast<std::size_t>(miss.pattern)].id, miss.reason);
+      why_not(miss.root, manifest.name, declared[static_cast<std::size_t>(miss.pattern)]->id,
+              miss.reason);
     }
+  }
+
+  void add_engine(const std::string& plugin, const ManifestPattern& pattern, int index) {
+    if (const std::string need = cpu_.missing(pattern.cpu); !need.empty()) {
+      for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
+        why_not({n}, plugin, pattern.id, cpu_reason(need));
+      }
+      return;
+    }
+    EngineFinds finds = find_engine_regions(graph_, plugin, pattern, filter_);
+    for (Candidate& candidate : finds.candidates) add({std::move(candidate), index});
+    for (WhyNot& why : finds.why_not) result_.why_not.push_back(std::move(why));
+    result_.engines.push_back(std::move(finds.offer));
   }
 
   void add_views() {

@@ -2,7 +2,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/plan/onnx_constant.h"
 #include "search/candidates/candidates.h"
+#include "search/candidates/region_onnx.h"
 
 namespace inlay {
 namespace {
@@ -99,7 +101,9 @@ Boundary find_boundary(const Graph& graph, const std::vector<NodeId>& nodes) {
 }
 
 Region make_region(const Graph& graph, const Candidate& candidate) {
-  return RegionMaker(graph, candidate).make();
+  Region region = RegionMaker(graph, candidate).make();
+  if (candidate.onnx_opset != 0) add_onnx(&region, region_onnx(region, candidate.onnx_opset));
+  return region;
 }
 
 }  // namespace inlay

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "core/plan/onnx_constant.h"
+
 namespace inlay {
 namespace {
 
@@ -79,6 +81,7 @@ class Raising {
       if (!value.is_constant) continue;
       const Tensor tensor =
           value.constant ? *value.constant : weights_.tensors[at(step.constants[next_constant++])];
+      if (is_onnx(value)) continue;
       inside[static_cast<int>(v)] = builder_.constant("", tensor);
     }
     for (std::size_t n = 0; n < region.nodes.size(); ++n) {

@@ -22,6 +22,8 @@ namespace {
 // The second range of inputs: beyond ±8 Tanh and Sigmoid are flat in f32.
 constexpr float kWideFactor = 8;
 
+constexpr const char* kRegionTolerance = "region";
+
 // Relative size of the changes that show how a region answers to rounding: 4u, two units in the
 // last place.
 constexpr double kPerturbation = 4 * 0x1p-24;
@@ -141,6 +143,13 @@ void refuse_other_floats(const Region& region) {
   }
 }
 
+Tolerance region_tolerance(std::size_t nodes) {
+  constexpr double kOfOneNode = 2e-5;
+  constexpr double kMost = 1e-3;  // what a whole model is allowed
+  return {.kind = ToleranceClass::kEndToEnd,
+          .relative_bound = std::min(kMost, kOfOneNode * static_cast<double>(nodes))};
+}
+
 // A change of layout alone: dense it is the identity, for which the reference has no operator.
 bool is_conversion(const Region& region) {
   return region.nodes.size() == 1 && region.nodes[0].domain == "inlay" &&
@@ -150,7 +159,9 @@ bool is_conversion(const Region& region) {
 }  // namespace
 
 Tolerance tolerance_for(const Region& region, const std::string& text) {
-  Tolerance tolerance = parse_tolerance(text);
+  const bool is_engines = text == kRegionTolerance;
+  if (is_engines && region.nodes.size() > 1) return region_tolerance(region.nodes.size());
+  Tolerance tolerance = parse_tolerance(is_engines ? "accum" : text);
   const bool is_by_ulp = tolerance.kind == ToleranceClass::kElementwise ||
                          tolerance.kind == ToleranceClass::kTranscendental;
   // A bound in ulp of the result holds for one operator only: in a chain, cancellation may leave

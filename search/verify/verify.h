@@ -15,6 +15,9 @@
 //   transcendental    max(1e-6, 16 ulp)              for one operator; a chain is bounded as accum
 //   accum             2·c·2⁻²⁴·M, c and M from majorant.h
 //   reduced:R         R·max|reference|, the plugin's own claim
+//   region            for one operator as accum; for n of them min(1e-3, 2e-5·n)·max|reference|: an
+//                     engine orders its operations as it likes, and what many layers in f32 differ by
+//                     is far below what fewer bits do to one of them
 // Where majorant.h has no bound (Softmax, normalisations, recurrent cells) `accum` means 2·c·2⁻²⁴·S
 // + δ: S is the largest magnitude of the reference's output, and δ how far that output moves when
 // the reference's inputs and constants are changed by a few u of themselves. That is the error of a

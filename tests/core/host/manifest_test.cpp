@@ -133,12 +133,45 @@ TEST(Manifest, ErrorsNameKeyExpectedAndFound) {
   expect_error(manifest_json({.patterns = R"j([{"match":"Relu(X)"}])j"}), {"patterns[0].id"});
   expect_error(manifest_json({.patterns = R"([{"id":"a","match":1}])"}),
                {"patterns[0].match", "a string", "number"});
-  expect_error(manifest_json({.patterns = R"([{"id":"a"}])"}), {"patterns[0]", "neither"});
+  expect_error(manifest_json({.patterns = R"([{"id":"a"}])"}),
+               {"patterns[0]", "one of match, ops and any", "none"});
   expect_error(manifest_json({.patterns = R"j([{"id":"a","match":"R(X)","ops":["R"]}])j"}),
-               {"patterns[0]", "both"});
+               {"patterns[0]", "match and ops"});
+  expect_error(manifest_json({.patterns = R"([{"id":"a","ops":["R"],"any":{"opset":20}}])"}),
+               {"patterns[0]", "ops and any"});
   expect_error(manifest_json({.patterns = R"([{"id":"a","ops":[1]}])"}), {"patterns[0].ops[0]"});
   expect_error(manifest_json({.patterns = R"([{"id":"a","ops":["R"]},{"id":"a","ops":["R"]}])"}),
                {"patterns[1].id", "one used above"});
+}
+
+TEST(Manifest, EnginesRuleIsRead) {
+  const ScratchFolder folder;
+  write_file(folder.path() / "e.so",
+             make_elf(manifest_json({.patterns = R"([{"id":"r","tolerance":"region","any":)"
+                                                 R"({"opset":18,"deny":["LSTM"],"allow":["Conv"],)"
+                                                 R"("dtypes":["f32","i64"],"max_nodes":7,)"
+                                                 R"("max_regions":3,"later":1}}])"})));
+  const EngineRule rule = read_manifest(folder.path() / "e.so").patterns.at(0).any;
+  EXPECT_EQ(rule.opset, 18);
+  EXPECT_EQ(rule.deny, std::vector<std::string>{"LSTM"});
+  EXPECT_EQ(rule.allow, std::vector<std::string>{"Conv"});
+  EXPECT_EQ(rule.dtypes, (std::vector<std::string>{"f32", "i64"}));
+  EXPECT_EQ(rule.max_nodes, 7);
+  EXPECT_EQ(rule.max_regions, 3);
+}
+
+TEST(Manifest, MistakesInAnEnginesRuleAreNamed) {
+  const auto rule = [](const std::string& any) {
+    return manifest_json({.patterns = R"([{"id":"r","any":)" + any + "}]"});
+  };
+  expect_error(rule("[]"), {"patterns[0].any", "an object, found array"});
+  expect_error(rule("{}"), {"patterns[0].any.opset", "found nothing"});
+  expect_error(rule(R"({"opset":0})"), {"patterns[0].any.opset", "0"});
+  expect_error(rule(R"({"opset":-3})"), {"patterns[0].any.opset", "a whole number", "-3"});
+  expect_error(rule(R"({"opset":20,"deny":"LSTM"})"), {"patterns[0].any.deny", "array"});
+  expect_error(rule(R"({"opset":20,"dtypes":["f32","float"]})"),
+               {"patterns[0].any.dtypes[1]", "an element type", "'float'"});
+  expect_error(rule(R"({"opset":20,"max_nodes":"all"})"), {"patterns[0].any.max_nodes", "all"});
 }
 
 TEST(Manifest, MissingKeysAreEachNamed) {
