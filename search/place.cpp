@@ -71,9 +71,9 @@ std::vector<SearchResult> search_singles(const Graph& graph, const Candidates& c
                                      [&](const Candidate& c) { return c.plugin == name; });
     if (!is_used) {
       const bool is_pinned_away = !options.filter.pins.empty();
-      not_considered.push_back(
-          {name, is_pinned_away ? "it has no candidate where the pins allow one"
-                                : "it has no candidate"});
+      not_considered.push_back({name, is_pinned_away
+                                          ? "it has no candidate where the pins allow one"
+                                          : "it has no candidate"});
     } else if (auto result = search_single(graph, candidates, costs, name, options.limits)) {
       singles.emplace_back(std::move(*result), name);
     } else {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <tuple>
@@ -82,13 +83,16 @@ int index_of(const char* const (&names)[n], std::string_view name) {
       error_number == 0 ? said : fmt::format("{}: {}", said, std::strerror(error_number));
   switch (result & 0xff) {
     case SQLITE_NOTADB:
+      throw Error(Code::kCorrupt, fmt::format("'{}' is not a cost database; it is left as it is: "
+                                              "name another file with --db or INLAY_DB",
+                                              path.string()));
     case SQLITE_CORRUPT:
     case SQLITE_FORMAT:
     case SQLITE_ERROR:  // a table or column that should be there is not
     case SQLITE_MISMATCH:
       throw Error(Code::kCorrupt,
-                  fmt::format("cost database '{}' cannot be used: {}; move the file away or delete "
-                              "it, and what it held will be measured again",
+                  fmt::format("cost database '{}' cannot be used: {}; move the file away, and what "
+                              "it held will be measured again",
                               path.string(), said));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -220,13 +224,17 @@ std::filesystem::path default_database_path() {
 struct CostDatabase::State {
   std::filesystem::path path;
   std::chrono::milliseconds busy_timeout;
+  bool is_remeasuring;
+  std::set<MeasurementKey> fresh;  // put by this object; kept where it is remeasuring
   sqlite3* connection = nullptr;
   mutable std::mutex mutex;
   std::unique_ptr<Statement> find;
   std::unique_ptr<Statement> put;
 
-  State(std::filesystem::path where, std::chrono::milliseconds timeout)
-      : path(std::move(where)), busy_timeout(timeout) {}
+  State(std::filesystem::path where, const DatabaseOptions& options)
+      : path(std::move(where)),
+        busy_timeout(options.busy_timeout),
+        is_remeasuring(options.is_remeasuring) {}
 
   ~State() {
     find.reset();
@@ -382,7 +390,7 @@ MeasurementKey CostDatabase::State::read_key(const Statement& row) const {
 }
 
 CostDatabase::CostDatabase(const std::filesystem::path& path, DatabaseOptions options)
-    : state_(std::make_unique<State>(path, options.busy_timeout)) {
+    : state_(std::make_unique<State>(path, options)) {
   state_->open();
 }
 
@@ -392,6 +400,7 @@ const std::filesystem::path& CostDatabase::path() const { return state_->path; }
 
 std::optional<Measurement> CostDatabase::find(const MeasurementKey& key) const {
   const std::lock_guard lock(state_->mutex);
+  if (state_->is_remeasuring && !state_->fresh.contains(key)) return std::nullopt;
   const Statement::Use use(*state_->find);
   bind_key(*state_->find, key);
   if (!state_->find->step()) return std::nullopt;
@@ -403,6 +412,7 @@ void CostDatabase::put(const MeasurementKey& key, const Measurement& measurement
   const Statement::Use use(*state_->put);
   bind_row(*state_->put, key, measurement);
   state_->put->step();
+  if (state_->is_remeasuring) state_->fresh.insert(key);
 }
 
 void CostDatabase::for_each(
@@ -483,7 +493,7 @@ void CostDatabase::verify() const {
   if (found != "ok") {
     throw Error(Code::kCorrupt,
                 fmt::format("cost database '{}' is damaged: {}; export what can be read, and "
-                            "delete the file",
+                            "move the file away",
                             state_->path.string(), found));
   }
 }

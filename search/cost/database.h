@@ -81,6 +81,9 @@ std::filesystem::path default_database_path();
 
 struct DatabaseOptions {
   std::chrono::milliseconds busy_timeout{10000};
+  // find() gives only what this object has put, so that all else is measured again and replaces
+  // the rows that are there.
+  bool is_remeasuring = false;
 };
 
 class CostDatabase {

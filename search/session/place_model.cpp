@@ -27,7 +27,8 @@ Imported import_model(const std::filesystem::path& model,
 PlacedModel place_model(const std::filesystem::path& model, const ModelOptions& options,
                         PluginHost& host, const HostOptions& host_options, Log& log) {
   Imported imported = import_model(model, options.shapes, host, options.values);
-  CostDatabase database(options.database.empty() ? default_database_path() : options.database);
+  CostDatabase database(options.database.empty() ? default_database_path() : options.database,
+                        {.is_remeasuring = options.is_remeasuring});
   WorkerClient worker({.search_path = host_options.search_path,
                        .exclude = host_options.exclude,
                        .threads = host_options.threads,

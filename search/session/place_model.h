@@ -25,6 +25,7 @@ struct ModelOptions {
   std::map<std::string, std::string> pins;  // node name → plugin
   bool is_fusing = true;                    // false: every node is a region of its own
   std::chrono::milliseconds budget{0};      // for measuring; 0: no limit
+  bool is_remeasuring = false;  // measure also what the database holds, and replace it
   std::uint64_t seed = 1;
   std::filesystem::path database;  // of measurements; empty: default_database_path()
   // Empty: INLAY_WORKER_PATH, else inlay-worker beside the running program.

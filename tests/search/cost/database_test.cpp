@@ -79,6 +79,25 @@ bool succeeds_in_child(const std::function<bool()>& action) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+TEST_F(CostDatabaseTest, RemeasuringFindsOnlyWhatItPutAndReplacesTheRest) {
+  {
+    CostDatabase database(path_);
+    database.put(key_of(1), time_of(10));
+    database.put(key_of(2), time_of(20));
+  }
+  {
+    CostDatabase again(path_, {.is_remeasuring = true});
+    EXPECT_FALSE(again.find(key_of(1)));
+    again.put(key_of(1), time_of(11));
+    ASSERT_TRUE(again.find(key_of(1)));
+    EXPECT_EQ(again.find(key_of(1))->cost.ns, 11);
+    EXPECT_FALSE(again.find(key_of(2)));
+  }
+  const CostDatabase database(path_);
+  EXPECT_EQ(database.find(key_of(1))->cost.ns, 11);
+  EXPECT_EQ(database.find(key_of(2))->cost.ns, 20) << "of another model: left as it was";
+}
+
 TEST_F(CostDatabaseTest, GivesBackWhatWasPut) {
   CostDatabase database(path_);
   EXPECT_FALSE(database.find(key_of(1)));
@@ -220,7 +239,8 @@ TEST_F(CostDatabaseTest, SaysWhenAFileIsNoDatabase) {
   const std::string error = error_of([&] { CostDatabase database(path_); });
   EXPECT_EQ(error.rfind("corrupt: ", 0), 0u) << error;
   EXPECT_NE(error.find(path_.string()), std::string::npos) << error;
-  EXPECT_NE(error.find("delete"), std::string::npos) << error;
+  EXPECT_NE(error.find("left as it is"), std::string::npos) << error;
+  EXPECT_EQ(error.find("delete"), std::string::npos) << "a file of the user's: " << error;
 }
 
 TEST_F(CostDatabaseTest, SaysWhenTheFileIsCutShort) {
