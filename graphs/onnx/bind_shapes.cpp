@@ -70,20 +70,73 @@ void bind_input(const onnx::ValueInfoProto& input, const Shape& given, Bindings&
   }
 }
 
-// "1x3x?x?" with what is known filled in, to be completed by the user.
-std::string suggestion(const onnx::TensorShapeProto& shape, const Bindings& bindings) {
-  std::vector<std::string> dims;
-  for (const Dimension& dim : shape.dim()) {
-    const auto it = bindings.find(dim.dim_param());
-    if (is_fixed(dim)) {
-      dims.push_back(std::to_string(dim.dim_value()));
-    } else {
-      dims.push_back(it == bindings.end() ? "?" : std::to_string(it->second.size));
-    }
-  }
-  return fmt::format("{}", fmt::join(dims, "x"));
+bool is_open(const Dimension& dim, const Bindings& bindings) {
+  return !is_fixed(dim) && (!has_symbol(dim) || !bindings.contains(dim.dim_param()));
 }
 
+// A size that a network which leaves the dimension open will most likely take: one image or
+// sequence at a time, colours, pixels that can be halved five times, a short sequence.
+std::int64_t example_size(int dimension, int rank) {
+  constexpr int kImageRank = 4;
+  constexpr std::int64_t kColours = 3;
+  constexpr std::int64_t kPixels = 224;
+  constexpr std::int64_t kLength = 16;
+  if (dimension == 0) return 1;
+  if (rank != kImageRank) return kLength;
+  return dimension == 1 ? kColours : kPixels;
+}
+
+// As a shell takes it.
+std::string quoted(const std::string& word) {
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+  if (word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+// "--shape x=1x3x224x224": what is known filled in, and for the rest an example, which from then on
+// is the symbol's size in all inputs.
+std::string shape_flag(const onnx::ValueInfoProto& input, Bindings& bindings) {
+  const onnx::TensorShapeProto& shape = tensor_type(input).shape();
+  std::vector<std::string> dims;
+  for (int i = 0; i < shape.dim_size(); ++i) {
+    const Dimension& dim = shape.dim(i);
+    std::int64_t size = example_size(i, shape.dim_size());
+    if (is_fixed(dim)) size = dim.dim_value();
+    if (!is_fixed(dim) && has_symbol(dim)) {
+      size = bindings.emplace(dim.dim_param(), Binding{size, input.name()}).first->second.size;
+    }
+    dims.push_back(std::to_string(size));
+  }
+  return "--shape " + quoted(fmt::format("{}={}", input.name(), fmt::join(dims, "x")));
+}
+
+// All inputs that are still open, in one error.
+void check_all_bound(const std::vector<const onnx::ValueInfoProto*>& inputs,
+                     const std::map<std::string, Shape>& shapes, const Bindings& bindings) {
+  Bindings with_examples = bindings;
+  std::vector<std::string> open;
+  std::vector<std::string> flags;
+  for (const auto* input : inputs) {
+    if (shapes.contains(input->name()) || !tensor_type(*input).has_shape()) continue;
+    const auto& dims = tensor_type(*input).shape().dim();
+    if (std::none_of(dims.begin(), dims.end(),
+                     [&](const Dimension& dim) { return is_open(dim, bindings); })) {
+      continue;
+    }
+    open.push_back(fmt::format("'{}' {}", input->name(), declared(tensor_type(*input).shape())));
+    flags.push_back(shape_flag(*input, with_examples));
+  }
+  if (open.empty()) return;
+  throw Error(Code::kInvalidArgument,
+              fmt::format("{} of symbolic dimensions: {}; give each a size, for example: {}",
+                          open.size() == 1 ? "input" : "inputs", fmt::join(open, ", "),
+                          fmt::join(flags, " ")));
+}
+
+// check_all_bound has passed.
 Shape resolve(const onnx::ValueInfoProto& input, const Bindings& bindings) {
   const auto& type = tensor_type(input);
   if (!type.has_shape()) {
@@ -92,21 +145,8 @@ Shape resolve(const onnx::ValueInfoProto& input, const Bindings& bindings) {
         fmt::format("input '{0}' has no shape in the file: give --shape {0}=…", input.name()));
   }
   Shape shape;
-  for (int i = 0; i < type.shape().dim_size(); ++i) {
-    const Dimension& dim = type.shape().dim(i);
-    const auto it = bindings.find(dim.dim_param());
-    if (is_fixed(dim)) {
-      shape.push_back(dim.dim_value());
-    } else if (has_symbol(dim) && it != bindings.end()) {
-      shape.push_back(it->second.size);
-    } else {
-      const std::string name =
-          !has_symbol(dim) ? std::to_string(i) : fmt::format("'{}'", dim.dim_param());
-      throw Error(
-          Code::kInvalidArgument,
-          fmt::format("input '{}': dimension {} is symbolic: give --shape {}={}", input.name(),
-                      name, input.name(), suggestion(type.shape(), bindings)));
-    }
+  for (const Dimension& dim : type.shape().dim()) {
+    shape.push_back(is_fixed(dim) ? dim.dim_value() : bindings.at(dim.dim_param()).size);
   }
   return shape;
 }
@@ -130,6 +170,7 @@ std::vector<NamedType> bind_shapes(const std::vector<const onnx::ValueInfoProto*
       bind_input(*input, it->second, bindings);
     }
   }
+  check_all_bound(inputs, shapes, bindings);
   std::vector<NamedType> types;
   for (const auto* input : inputs) {
     const auto it = shapes.find(input->name());

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 
+#include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "core/base/file.h"
 #include "graphs/onnx/importer.h"
@@ -31,12 +33,34 @@ onnx::ModelProto parse(std::span<const std::byte> bytes) {
   return model;
 }
 
+// Names that exporters give to every graph, and that tell nothing of this one.
+bool is_meaningless(const std::string& name) {
+  constexpr std::string_view kNames[] = {"",
+                                         "graph",
+                                         "main_graph",
+                                         "main",
+                                         "model",
+                                         "torch_jit",
+                                         "torch-jit-export",
+                                         "torch_jit_export",
+                                         "tf2onnx",
+                                         "Model",
+                                         "onnx_graph",
+                                         "mxnet_converted_model",
+                                         "PaddlePaddle Graph 0",
+                                         "Extracted from {main_graph}"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 }  // namespace
 
 Imported import_onnx_bytes(std::span<const std::byte> bytes, const std::string& source,
                            const std::filesystem::path& folder, const ImportOptions& options) {
   try {
     onnx::ModelProto model = parse(bytes);
+    if (is_meaningless(model.graph().name())) {
+      model.mutable_graph()->set_name(std::filesystem::path(source).stem().string());
+    }
     return Importer(model, folder, options).run();
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", source, error.what()));

@@ -54,11 +54,13 @@ struct Imported {
 
 // throws  Error{kNotFound, kIo}; Error{kCorrupt} for a file that is not a well-formed model (what,
 // where);
-//         Error{kUnsupported} naming node, operator and opset; Error{kInvalidArgument} "input 'x':
-//         dimension 'N' is symbolic: give --shape x=…"; Error{kShapeMismatch} naming the node
+//         Error{kUnsupported} naming node, operator and opset; Error{kInvalidArgument} "input of
+//         symbolic dimensions: 'x' [N, 3]; give each a size, for example: --shape x=1x3";
+//         Error{kShapeMismatch} naming the node
 Imported import_onnx(const std::filesystem::path& path, const ImportOptions& options);
 
-// The same from bytes; `source` names them in messages, `folder` resolves external data (empty:
+// The same from bytes; `source` names them in messages and, without folder and ending, a graph
+// whose own name tells nothing ("main_graph", "torch_jit"); `folder` resolves external data (empty:
 // refused).
 Imported import_onnx_bytes(std::span<const std::byte> bytes, const std::string& source,
                            const std::filesystem::path& folder, const ImportOptions& options);

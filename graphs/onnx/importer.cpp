@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "graphs/ir/passes.h"
@@ -47,6 +48,47 @@ std::vector<std::string> names_of(
   std::vector<std::string> names;
   for (const auto& value : values) names.push_back(value.name());
   return names;
+}
+
+// Inputs that a value is computed from.
+std::set<ValueId> sources_of(const Draft& draft, ValueId value) {
+  std::set<ValueId> sources;
+  std::set<ValueId> seen;
+  std::vector<ValueId> open{value};
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    if (id.is_none() || !seen.insert(id).second) continue;
+    if (std::find(draft.inputs.begin(), draft.inputs.end(), id) != draft.inputs.end()) {
+      sources.insert(id);
+    }
+    for (const Node& node : draft.nodes) {
+      if (std::find(node.outputs.begin(), node.outputs.end(), id) == node.outputs.end()) continue;
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+    }
+  }
+  return sources;
+}
+
+// "; it follows from input 'sr': --value sr=NUMBER makes that a constant": of the inputs with one
+// element, or else of all.
+std::string value_hint(const Draft& draft, ValueId condition) {
+  const std::set<ValueId> sources = sources_of(draft, condition);
+  std::vector<std::string> names;
+  std::vector<std::string> flags;
+  for (const bool only_scalars : {true, false}) {
+    if (!names.empty()) break;
+    for (const ValueId id : sources) {
+      const Value& input = draft.value(id);
+      if (only_scalars && element_count(input.type.shape) != 1) continue;
+      names.push_back(fmt::format("'{}'", input.name));
+      flags.push_back(fmt::format("--value {}=NUMBER", input.name));
+    }
+  }
+  if (names.empty()) return "";
+  return fmt::format("; it follows from {} {}: {} makes {} constant",
+                     names.size() == 1 ? "input" : "inputs", fmt::join(names, ", "),
+                     fmt::join(flags, " "), names.size() == 1 ? "it" : "them");
 }
 
 }  // namespace
@@ -243,9 +285,8 @@ Values Importer::import_if(const onnx::NodeProto& node, const std::string& name,
     throw Error(
         Code::kUnsupported,
         fmt::format("If '{}': data-dependent control flow is not supported: its condition '{}' "
-                    "is not constant, or could not be computed at import; where an input decides, "
-                    "--value INPUT=SCALAR makes it a constant",
-                    name, node.input(0)));
+                    "is not constant, or could not be computed at import{}",
+                    name, node.input(0), value_hint(draft_, find(node.input(0), scope, name))));
   }
   const Ints values = to_ints(*condition);
   const std::string branch = !values.empty() && values[0] != 0 ? "then_branch" : "else_branch";

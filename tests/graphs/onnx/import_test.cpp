@@ -222,7 +222,9 @@ TEST(OnnxImportShapes, OneBindingServesAllInputs) {
   m.node("Add", {"a", "b"}, {"y"});
   m.output("y");
   const std::string error = import_error(m.bytes(), Code::kInvalidArgument);
-  expect_in("input 'a': dimension 'N' is symbolic: give --shape a=?x3", error);
+  expect_in("inputs of symbolic dimensions: 'a' [N, 3], 'b' [N, 3]; give each a size, for example: "
+            "--shape a=1x3 --shape b=1x3",
+            error);
   ImportOptions options;
   options.shapes["b"] = {5, 3};
   EXPECT_EQ(m.import(options).graph.to_text(), "y: f32[5x3] = Add(a, b)\n");
@@ -247,7 +249,8 @@ TEST(OnnxImportShapes, QuestionMarksAreNotOneSymbol) {
   ImportOptions options;
   options.shapes["x"] = {2, 3};
   EXPECT_EQ(m.import(options).graph.to_text(), "y: f32[2x3] = Relu(x)\n");
-  expect_in("input 'x': dimension 0 is symbolic: give --shape x=?x?",
+  expect_in("input of symbolic dimensions: 'x' [?, ?]; give each a size, for example: "
+            "--shape x=1x16",
             import_error(m.bytes(), Code::kInvalidArgument));
 }
 
@@ -348,7 +351,7 @@ TEST(OnnxImportIf, ConditionOfTheDataIsRefusedByName) {
   const std::string error = import_error(if_model("no").bytes(), Code::kUnsupported);
   expect_in("If 'n_y'", error);
   expect_in("data-dependent control flow", error);
-  expect_in("--value", error);
+  expect_in("it follows from input 'flag': --value flag=NUMBER makes it constant", error);
 }
 
 TEST(OnnxImportIf, AGivenValueOfAnInputDecides) {
