@@ -370,9 +370,15 @@ void check_pins(const Graph& graph, const std::vector<Manifest>& manifests,
                           std::any_of(manifests.begin(), manifests.end(),
                                       [&plugin](const Manifest& m) { return m.name == plugin; });
     if (!is_known || is_excluded(filter, plugin)) {
+      std::vector<std::pair<std::string, std::string>> plugins;
+      for (const Manifest& m : manifests) {
+        if (!is_excluded(filter, m.name)) plugins.emplace_back(m.name, "");
+      }
       throw Error(Code::kNotFound,
-                  fmt::format("pin of '{}' to {}: {}", node, plugin,
-                              is_known ? "that plugin is excluded" : "no such plugin"));
+                  fmt::format("pin of '{}' to {}: {}; nearest: {}", node, plugin,
+                              is_excluded(filter, plugin) ? "that plugin is excluded"
+                                                          : "there is no such plugin",
+                              fmt::join(nearest_names(plugin, plugins), ", ")));
     }
   }
 }

@@ -230,7 +230,7 @@ TEST(FindCandidates, APinToAnUnknownNodeOrPluginIsAnError) {
                      [&] {
                        find_candidates(g, {reference()}, {.exclude = {}, .pins = {{"relu0", "q"}}});
                      }),
-            "pin of 'relu0' to q: no such plugin");
+            "pin of 'relu0' to q: there is no such plugin; nearest: reference");
 }
 
 TEST(FindCandidates, ANodeThatNobodyRunsIsNamedWithTheNearMisses) {
