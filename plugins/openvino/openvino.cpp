@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,10 +118,20 @@ ov::AnyMap properties(int threads) {
   return {ov::hint::performance_mode(ov::hint::PerformanceMode::LATENCY),
           ov::num_streams(1),
           ov::inference_num_threads(threads),
-          ov::compilation_num_threads(threads),
           ov::hint::enable_cpu_pinning(false),
           ov::hint::inference_precision(ov::element::f32),
           ov::hint::execution_mode(ov::hint::ExecutionMode::ACCURACY)};
+}
+
+// What an exception of OpenVINO says, on one line and without the places in its source.
+std::string message_of(const ov::Exception& error) {
+  std::string message;
+  std::istringstream lines(error.what());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.starts_with("Exception from ")) continue;
+    message += (message.empty() ? "" : " ") + line;
+  }
+  return message;
 }
 
 std::vector<Port> ports_of(const sdk::RegionView& region, std::span<const std::int32_t> values) {
@@ -149,7 +160,7 @@ std::unique_ptr<sdk::Kernel> compile(const sdk::RegionView& region,
     }
     return std::make_unique<Model>(std::move(compiled), std::move(inputs), std::move(outputs));
   } catch (const ov::Exception& error) {  // what it cannot read or compile
-    throw sdk::Decline(std::string("OpenVINO: ") + error.what());
+    throw sdk::Decline("OpenVINO: " + message_of(error));
   }
 }
 
