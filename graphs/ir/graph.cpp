@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "graphs/ir/infer.h"
 #include "graphs/ir/op_table.h"
 
@@ -73,15 +74,19 @@ std::string Graph::to_text() const {
   };
   for (const Node& node : nodes_) {
     list(node.outputs, [&](ValueId id) {
-      text += id.is_none() ? "_" : value(id).name + ": " + to_string(value(id).type);
+      text +=
+          id.is_none() ? "_" : printable_name(value(id).name) + ": " + to_string(value(id).type);
     });
-    text += " = " + (node.domain.empty() ? "" : node.domain + ".") + node.op + "(";
-    list(node.inputs, [&](ValueId id) { text += id.is_none() ? "_" : value(id).name; });
+    text += " = " + (node.domain.empty() ? "" : printable_name(node.domain) + ".") +
+            printable_name(node.op) + "(";
+    list(node.inputs,
+         [&](ValueId id) { text += id.is_none() ? "_" : printable_name(value(id).name); });
     text += ")";
     if (!node.attributes.empty()) {
       text += " {";
-      list(node.attributes,
-           [&](const auto& entry) { text += entry.first + "=" + to_string(entry.second); });
+      list(node.attributes, [&](const auto& entry) {
+        text += printable_name(entry.first) + "=" + printable(to_string(entry.second));
+      });
       text += "}";
     }
     text += "\n";

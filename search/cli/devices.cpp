@@ -101,17 +101,17 @@ Json plugin_json(const PluginRecord& record) {
 void print_patterns(const PluginRecord& record) {
   constexpr std::size_t kWidth = 100;
   constexpr std::size_t kIndent = 15;
-  fmt::print("\n{}: {}\n", record.manifest.name,
+  fmt::print("\n{}: {}\n", printable_name(record.manifest.name),
              count_of(std::ssize(record.manifest.patterns), "pattern"));
   for (const ManifestPattern& p : record.manifest.patterns) {
-    fmt::print("  {}\n", p.id);
+    fmt::print("  {}\n", printable_name(p.id));
     const std::pair<const char*, std::string> rows[] = {
         {"matches", p.match},
         {"any of", fmt::format("{}", fmt::join(p.ops, " "))},
         {"where", p.where},
         {"tolerance", p.tolerance}};
     for (const auto& [key, text] : rows) {
-      if (!text.empty()) fmt::print("    {:<9}  {}\n", key, wrapped(text, kWidth, kIndent));
+      if (!text.empty()) fmt::print("    {:<9}  {}\n", key, wrapped(printable(text), kWidth, kIndent));
     }
   }
 }
@@ -134,7 +134,9 @@ int show_plugins(const Common& common, bool with_patterns) {
   }
   fmt::print("{}", table.text());
   for (const PluginRecord& record : session.host.plugins()) {
-    if (record.refused) fmt::print("refused {}: {}\n", record.path.string(), *record.refused);
+    if (record.refused) {
+      fmt::print("refused {}: {}\n", printable(record.path.string()), printable(*record.refused));
+    }
   }
   if (!with_patterns) return 0;
   for (const PluginRecord& record : session.host.plugins()) {

@@ -78,10 +78,16 @@ void print_changes(const Imported& imported) {
   if (!kinds.empty()) fmt::print("  --show-changes names the nodes\n");
 }
 
+std::vector<std::string> shown_names(const std::vector<std::string>& names) {
+  std::vector<std::string> shown;
+  for (const std::string& name : names) shown.push_back(printable_name(name));
+  return shown;
+}
+
 void list_changes(const Imported& imported) {
   for (const Rewrite& r : imported.rewrites) {
     fmt::print("  {}{}: {}\n", r.kind, r.changes_rounding ? " (changes rounding)" : "",
-               fmt::join(r.nodes, ", "));
+               fmt::join(shown_names(r.nodes), ", "));
   }
   if (imported.rewrites.empty()) fmt::print("  changes: none\n");
 }
@@ -89,18 +95,20 @@ void list_changes(const Imported& imported) {
 void print_summary(const Imported& imported, const ShowFlags& flags) {
   const Graph& graph = imported.graph;
   fmt::print("{}: opset {}, {} in the file, {} after import; {:.2f} M parameters, {}\n",
-             graph.name().empty() ? flags.model : graph.name(), imported.opset,
+             printable_name(graph.name().empty() ? flags.model : graph.name()), imported.opset,
              count_of(imported.file_nodes, "node"), graph.node_count(),
              static_cast<double>(count_parameters(graph)) / 1e6, format_flops(count_flops(graph)));
   for (const ValueId id : graph.inputs()) {
-    fmt::print("  input   {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
+    fmt::print("  input   {}: {}\n", printable_name(graph.value(id).name),
+               to_string(graph.value(id).type));
   }
   for (const ValueId id : graph.outputs()) {
-    fmt::print("  output  {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
+    fmt::print("  output  {}: {}\n", printable_name(graph.value(id).name),
+               to_string(graph.value(id).type));
   }
   std::vector<std::string> counts;
   for (const auto& [op, count] : count_operators(graph))
-    counts.push_back(fmt::format("{} {}", op, count));
+    counts.push_back(fmt::format("{} {}", printable_name(op), count));
   fmt::print("  operators: {}\n", fmt::join(counts, ", "));
 
   if (flags.show_changes) {

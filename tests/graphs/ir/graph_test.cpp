@@ -124,5 +124,16 @@ TEST(GraphBuilder, ReshapeChecksTheElementCount) {
   }
 }
 
+TEST(Graph, TextHasALineForEachNodeWhateverItsNames) {
+  GraphBuilder b("g");
+  const ValueId x = b.input("in\nput\x1b[2J", {DType::kF32, {2}});
+  b.output(b.node(std::string(100000, 'n') + "\xff", "Relu", {x}));
+  const std::string text = b.build().to_text();
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_NE(text.find("Relu(in; put\\x1b[2J)"), std::string::npos) << text;
+  EXPECT_LT(text.size(), 500u);
+}
+
 }  // namespace
 }  // namespace inlay
