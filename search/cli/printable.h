@@ -8,6 +8,8 @@
 
 namespace inlay::cli {
 
+using inlay::printable;
+
 // Indented; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& json);
 

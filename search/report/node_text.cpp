@@ -176,8 +176,8 @@ std::string candidate_table(const Report& node, std::size_t width) {
   const std::vector<const Report*> rows = priced_in_order(node);
   for (const Report* c : rows) {
     const bool is_view = (*c)["plugin"] == kViewPlugin;
-    table.add({(*c)["chosen"].get<bool>() ? "*" : "",
-               time_text((*c)["cost"]["ns"]), spread((*c)["cost"]), most_threads_text(*c),
+    table.add({(*c)["chosen"].get<bool>() ? "*" : "", time_text((*c)["cost"]["ns"]),
+               spread((*c)["cost"]), most_threads_text(*c),
                is_view ? "none" : (*c)["plugin"].get<std::string>(), (*c)["pattern"],
                join((*c)["input_layouts"], ",") + " → " + join((*c)["output_layouts"], ",")});
   }
@@ -236,11 +236,12 @@ Report explain_node(const Report& report, const std::string& name) {
 }
 
 std::string render_node(const Report& report, const std::string& name, std::size_t width) {
-  const Report node = explain_node(report, name);
-  std::string text = fmt::format("{}: {} → {}\n\n", name, node["op"].get<std::string>(),
+  const Report node = printable_texts(explain_node(report, name));
+  const auto shown = printable_texts(name).get<std::string>();
+  std::string text = fmt::format("{}: {} → {}\n\n", shown, node["op"].get<std::string>(),
                                  node["output"].get<std::string>());
   text += candidate_table(node, width);
-  if (node.contains("region")) text += region_text(node["region"], name);
+  if (node.contains("region")) text += region_text(node["region"], shown);
   return text + refusal_lines(node) + why_not_lines(node);
 }
 
@@ -286,10 +287,11 @@ std::string render_nodes(const Report& report, std::size_t width) {
   const Report& boundaries = report["boundaries"];
   const double total_ns = find_winner(report)["predicted_ns"];
   return table.text(width) +
-         fmt::format("shares are of the plan's predicted {}, in which layout conversions are {} and "
-                     "dispatch is {}\n",
-                     format_ns(total_ns), share_of(boundaries["conversion_ns"], total_ns),
-                     share_of(boundaries["dispatch_ns"], total_ns));
+         fmt::format(
+             "shares are of the plan's predicted {}, in which layout conversions are {} and "
+             "dispatch is {}\n",
+             format_ns(total_ns), share_of(boundaries["conversion_ns"], total_ns),
+             share_of(boundaries["dispatch_ns"], total_ns));
 }
 
 }  // namespace inlay

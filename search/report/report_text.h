@@ -14,6 +14,9 @@ inline constexpr const char* kIncomplete = "incomplete";
 const Report& find_contender(const Report& report, const std::string& name);
 const Report& find_winner(const Report& report);
 
+// The same with every text fit for a line on a terminal: names come from a model.
+Report printable_texts(const Report& report);
+
 std::string join(const Report& array, const char* separator);
 // "12.3 us"; "≈0" of what takes no longer alone than a step that does nothing, so that no time is
 // left to show once that is taken off.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/base/printable.h"
+
 namespace inlay {
 namespace {
 
@@ -70,6 +72,12 @@ std::string shortened(const std::string& text, std::size_t width) {
     if (column > whole - tail) end += c;
   }
   return start + "…" + end;
+}
+
+void Table::add(std::vector<std::string> cells) {
+  constexpr std::size_t kLongest = 400;
+  for (std::string& cell : cells) cell = printable(cell, kLongest);
+  rows_.push_back(std::move(cells));
 }
 
 std::string Table::text(std::size_t width) const {

@@ -21,7 +21,8 @@ struct Column {
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // Whatever the cells hold, they stay in their line (core/base/printable.h).
+  void add(std::vector<std::string> cells);
   bool is_empty() const { return rows_.empty(); }
   //   width  that no line shall exceed where shortening texts in the middle ("layer…conv1") can do
   //          it; 0: none

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "search/candidates/candidates.h"
 #include "search/report/count.h"
 #include "search/report/report.h"
@@ -11,6 +12,15 @@
 #include "search/report/table.h"
 
 namespace inlay {
+
+Report printable_texts(const Report& report) {
+  constexpr std::size_t kLongest = 400;
+  if (report.is_string()) return printable(report.get_ref<const std::string&>(), kLongest);
+  if (!report.is_structured()) return report;
+  Report shown = report;
+  for (Report& item : shown) item = printable_texts(item);
+  return shown;
+}
 
 std::string join(const Report& array, const char* separator) {
   std::vector<std::string> texts;
@@ -25,9 +35,7 @@ const Report& find_contender(const Report& report, const std::string& name) {
   throw Error(Code::kCorrupt, fmt::format("report: no contender '{}'", name));
 }
 
-const Report& find_winner(const Report& report) {
-  return find_contender(report, report["winner"]);
-}
+const Report& find_winner(const Report& report) { return find_contender(report, report["winner"]); }
 
 namespace {
 
@@ -158,7 +166,8 @@ std::string contradiction(const Report& report, const Report& race) {
 std::string race_lines(const Report& report) {
   if (report["races"].empty()) return "";
   std::string text =
-      "\npaired races decide: two plans run in turn, over and over. The times measured above are of\n"
+      "\npaired races decide: two plans run in turn, over and over. The times measured above are "
+      "of\n"
       "these races: a loser's of the one that it lost, the winner's of the closest.\n";
   for (const Report& race : report["races"]) {
     const double low = race["log_ratio_low"];
@@ -166,12 +175,11 @@ std::string race_lines(const Report& report) {
     const char* verdict = high < 0  ? "is faster than"
                           : low > 0 ? "is slower than"
                                     : "is not told apart from";
-    text += fmt::format("  {} {} {}: {} time (95%: {} to {}), {}{}{}\n",
-                        race["first"].get<std::string>(), verdict,
-                        race["second"].get<std::string>(), difference(race["log_ratio"]),
-                        difference(low), difference(high),
-                        count_of(race["pairs"].get<int>(), "pair"), medians_text(race),
-                        race["from_database"].get<bool>() ? ", raced earlier" : "");
+    text += fmt::format(
+        "  {} {} {}: {} time (95%: {} to {}), {}{}{}\n", race["first"].get<std::string>(), verdict,
+        race["second"].get<std::string>(), difference(race["log_ratio"]), difference(low),
+        difference(high), count_of(race["pairs"].get<int>(), "pair"), medians_text(race),
+        race["from_database"].get<bool>() ? ", raced earlier" : "");
     text += contradiction(report, race);
   }
   return text;
@@ -229,7 +237,8 @@ std::string pricing_line(const Report& report) {
   const auto column = [&](const char* key) { return pricing[key].get<int>(); };
   return fmt::format(
       "{}: {} measured now, {} from the database, {}, {} declined, {} failed, {} untried\n"
-      "{} made now (equal candidates share one; checks, layout conversions and dispatch have their\n"
+      "{} made now (equal candidates share one; checks, layout conversions and dispatch have "
+      "their\n"
       "own); {:.1f} s in all\n",
       count_of(column("candidates"), "candidate"), column("measured"), column("from_database"),
       count_of(column("free"), "free view"), column("declined"), column("failed"),
@@ -239,7 +248,8 @@ std::string pricing_line(const Report& report) {
 
 }  // namespace
 
-std::string render_summary(const Report& report, std::size_t width) {
+std::string render_summary(const Report& raw, std::size_t width) {
+  const Report report = printable_texts(raw);
   const Report& winner = find_winner(report);
   const Report& memory = report["memory"];
   std::string text = fmt::format("{}: {}, {}\n\n", report["model"].get<std::string>(),
@@ -247,7 +257,8 @@ std::string render_summary(const Report& report, std::size_t width) {
                                  count_of(report["threads"].get<int>(), "thread"));
   text += contender_table(report, width) + race_lines(report) + "\n";
   text += plugin_table(report, winner["predicted_ns"]);
-  text += fmt::format("  shares are of the plan's predicted {}\n\n", format_ns(winner["predicted_ns"]));
+  text +=
+      fmt::format("  shares are of the plan's predicted {}\n\n", format_ns(winner["predicted_ns"]));
   text += boundary_line(report["boundaries"]);
   text += fmt::format(
       "memory: arena {} (at least {} needed), weights {}\n", format_bytes(memory["arena_bytes"]),
@@ -255,7 +266,8 @@ std::string render_summary(const Report& report, std::size_t width) {
   return text + search_line(report, winner) + pricing_line(report) + remeasure_hint(report);
 }
 
-std::string render_steps(const Report& report, std::size_t width) {
+std::string render_steps(const Report& raw, std::size_t width) {
+  const Report report = printable_texts(raw);
   Table table({{"step", Align::kRight}, {"plugin"}, {"what"}, {"output"}, {"layout"}});
   int index = 0;
   for (const Report& step : report["steps"]) {

@@ -101,6 +101,23 @@ TEST(ExplainNode, TellsEqualRefusalsOnce) {
   expect_has(render_node(fused_report(), "conv"), "picky p (conv): declined: no (2 layouts)\n");
 }
 
+TEST(ExplainNode, NamesOfTheFileStayInTheirLine) {
+  std::string json = fused_report().dump();
+  const std::string odd = "c\x1b[2J\n" + std::string(5000, 'n');
+  for (std::size_t at = 0; (at = json.find("\"conv\"", at)) != std::string::npos; ++at) {
+    json.replace(at, 6, Report(odd).dump());
+  }
+  const Report report = Report::parse(json);
+  for (const std::string& text : {render_node(report, odd), render_node(report, "relu"),
+                                  render_nodes(report)}) {
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+    EXPECT_EQ(text.find("\nn"), std::string::npos) << text;
+    EXPECT_EQ(text.find(std::string(500, 'n')), std::string::npos);
+    expect_has(text, "c\\x1b[2J; n");
+  }
+  EXPECT_EQ(render_node(report, odd).find("fused with c"), std::string::npos);
+}
+
 TEST(ExplainNode, NamesTheNearestNodesOfAWrongName) {
   try {
     render_node(fused_report(), "Conv_0");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -85,6 +87,17 @@ TEST(FormatBytes, ChoosesDecimalUnits) {
   EXPECT_EQ(format_bytes(1500), "1.50 kB");
   EXPECT_EQ(format_bytes(102e6), "102 MB");
   EXPECT_EQ(format_bytes(3.25e9), "3.25 GB");
+}
+
+TEST(Table, CellsStayInTheirLine) {
+  Table table({{"node"}, {"op"}});
+  table.add({"a\x1b[2J\nb\xff", "Relu"});
+  table.add({std::string(100000, 'n'), "Relu"});
+  const std::string text = table.text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_NE(text.find("a\\x1b[2J; b\\xff"), std::string::npos) << text;
+  EXPECT_LT(text.size(), 2000u);
 }
 
 }  // namespace
