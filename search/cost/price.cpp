@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -54,6 +54,10 @@ constexpr double kClearGain = 0.03;
 // its group.
 constexpr double kWideSpread = 0.05;
 constexpr double kCompetitiveRatio = 1.25;
+
+// An engine that takes this many times what others need for the single nodes of a region is not
+// asked about its parts: each would have to be compiled, and the whole is where engines gain most.
+constexpr double kHopelessRatio = 2;
 
 double best_of(const WorkGroup& group) {
   double best = kInfinity;
@@ -109,7 +113,7 @@ class Pricer {
     for (const WorkGroup& group : groups_) meter_.expect_more(static_cast<int>(group.works.size()));
     overhead_ = price_dispatch(meter_);
     cover_nodes();
-    covered_ns_ = covered_ns();
+    note_covered();
     largest_first();
     for (WorkGroup& group : groups_) price_group(group);
     for (WorkGroup& group : groups_) refine(group);
@@ -144,23 +148,23 @@ class Pricer {
     }
   }
 
-  // The model's time so far: one node at a time, each the best way known.
-  double covered_ns() const {
-    double total = 0;
+  // The time of each node alone, the best way known so far, and so the model's.
+  void note_covered() {
+    node_ns_.assign(static_cast<std::size_t>(graph_.node_count()), 0);
     for (const WorkGroup& group : groups_) {
       const double best = best_of(group);
       if (group.nodes != 1 || std::isinf(best)) continue;
-      std::set<int> nodes;
       for (const Work& work : group.works) {
-        for (const int id : work.candidates) nodes.insert(node_of(id));
+        for (const int id : work.candidates) {
+          node_ns_[static_cast<std::size_t>(candidate(id).nodes.front().index)] = best;
+        }
       }
-      total += best * static_cast<double>(nodes.size());
     }
-    return total;
+    covered_ns_ = std::accumulate(node_ns_.begin(), node_ns_.end(), 0.0);
   }
 
-  int node_of(int candidate) const {
-    return candidates_.list[static_cast<std::size_t>(candidate)].nodes.front().index;
+  const Candidate& candidate(int id) const {
+    return candidates_.list[static_cast<std::size_t>(id)];
   }
 
   // What a library fuses is what it is good at: should the budget end early, that was tried.
@@ -171,9 +175,44 @@ class Pricer {
 
   void price_group(WorkGroup& group) {
     for (Work* work : form_.order(group)) {
-      if (!work->is_done) price_work(*work, best_of(group), Need::kOptional);
+      if (work->is_done || is_hopeless(*work)) continue;
+      price_work(*work, best_of(group), Need::kOptional);
+      note_engine(*work);
     }
     form_.learn(group);
+  }
+
+  // What an engine took for a region, against the nodes alone.
+  void note_engine(const Work& work) {
+    const std::vector<NodeId>& nodes = candidate(work.candidates.front()).nodes;
+    if (candidate(work.candidates.front()).onnx_opset == 0 || !work.result.cost) return;
+    double alone_ns = 0;
+    for (const NodeId node : nodes) alone_ns += node_ns_[static_cast<std::size_t>(node.index)];
+    if (alone_ns <= 0) return;
+    for (const int id : work.candidates) {
+      tried_engines_.push_back(
+          {work.plugin, &candidate(id).nodes, work.result.cost->ns / alone_ns});
+    }
+  }
+
+  // The smallest of the engine's regions around it decides; larger ones come first.
+  bool is_hopeless(Work& work) {
+    const Candidate& c = candidate(work.candidates.front());
+    if (c.onnx_opset == 0 || !work.refused.empty()) return false;
+    if (context_.database.find(work.key)) return false;
+    const auto around =
+        std::find_if(tried_engines_.rbegin(), tried_engines_.rend(), [&](const TriedEngine& tried) {
+          return tried.plugin == work.plugin &&
+                 std::includes(tried.nodes->begin(), tried.nodes->end(), c.nodes.begin(),
+                               c.nodes.end());
+        });
+    if (around == tried_engines_.rend() || around->ratio < kHopelessRatio) return false;
+    work.is_done = true;
+    work.result.reason = fmt::format(
+        "not measured: a region of {} nodes around it took {:.1f} times what its nodes take alone",
+        around->nodes->size(), around->ratio);
+    meter_.advance();
+    return true;
   }
 
   void price_work(Work& work, double best_ns, Need need) {
@@ -343,6 +382,13 @@ class Pricer {
   std::vector<WorkGroup> groups_;
   StepOverhead overhead_;
   double covered_ns_ = 0;  // 0 until each node has a way to run
+  std::vector<double> node_ns_;
+  struct TriedEngine {
+    std::string plugin;
+    const std::vector<NodeId>* nodes;
+    double ratio;  // of its time to that of the nodes alone
+  };
+  std::vector<TriedEngine> tried_engines_;
   Form form_;
 };
 

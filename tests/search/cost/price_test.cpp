@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "search/cost/quarantine.h"
 #include "search/cost/race.h"
 #include "tests/search/cost/rivals/rival_test.h"
 
@@ -101,6 +102,25 @@ TEST_F(PriceTest, SecondRunMeasuresNothing) {
   }
 }
 
+TEST_F(PriceTest, PartsOfARegionOnWhichAnEngineIsHopelessAreNotMeasured) {
+  use({"engine", "slow_engine"});
+  const Candidates candidates = find_candidates(graph_, *host_);
+  const Priced priced = price(graph_, candidates, context());
+  int parts = 0;
+  for (std::size_t id = 0; id < candidates.list.size(); ++id) {
+    const Candidate& c = candidates.list[id];
+    const CandidateCost& cost = priced.costs.candidates[id];
+    const bool is_part = c.plugin == "slow_engine" && c.nodes.size() < 3;
+    parts += is_part ? 1 : 0;
+    EXPECT_EQ(cost.cost.has_value(), !is_part) << c.plugin << ": " << cost.reason;
+    if (!is_part) continue;
+    EXPECT_EQ(cost.reason.find("not measured: a region of 3 nodes around it took "), 0u)
+        << cost.reason;
+    EXPECT_EQ(cost.origin, CostOrigin::kUntried);
+  }
+  EXPECT_GT(parts, 0);
+}
+
 // Such a library must never be loaded into this process.
 TEST_F(PriceTest, LeavesAPluginOutThatCrashesWhenLoaded) {
   use({"stillborn", "good"});
@@ -120,7 +140,7 @@ TEST_F(PriceTest, LeavesAPluginOutThatEndsTheProcess) {
   const Priced priced = price(graph_, candidates, context());
   const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "quitter")];
   EXPECT_FALSE(cost.cost);
-  EXPECT_EQ(cost.reason, "crashed: exit status 0");
+  EXPECT_EQ(cost.reason, "crashed: exit status 0, running Relu(x) -> f32[64x64]");
 }
 
 // What the machine did to a plugin is no verdict on it.
@@ -170,7 +190,7 @@ TEST_F(PriceTest, TriesAPluginThatCrashesThreeTimesAndNoMore) {
     for (std::size_t i = 0; i < candidates.list.size(); ++i) {
       if (candidates.list[i].plugin != "crasher") continue;
       const std::string& reason = priced.costs.candidates[i].reason;
-      crashed += reason.starts_with("crashed: ");
+      crashed += reason.starts_with(run == 0 ? "crashed: " : "in quarantine ");
       left_out += reason == "not tried: the plugin crashed 3 times before";
     }
     EXPECT_EQ(crashed, 3);
@@ -260,6 +280,34 @@ TEST_F(PriceTest, SurvivesACrashAndDoesNotTryAgain) {
 }
 
 // Said by numbers, before the system ends a process for it.
+TEST_F(PriceTest, WhatCrashedStaysInQuarantineOnAnyNumberOfThreadsUntilItIsLifted) {
+  const Graph one = sizes(1);
+  use({"crasher"}, 1);
+  const Candidates candidates = find_candidates(one, *host_);
+  const auto reason = [&] {
+    return price(one, candidates, context())
+        .costs.candidates[candidate_of(candidates, "crasher")]
+        .reason;
+  };
+  EXPECT_TRUE(reason().starts_with("crashed: ")) << reason();
+  use({"crasher"}, 2);
+  EXPECT_TRUE(reason().starts_with("in quarantine ")) << reason();
+  EXPECT_EQ(worker_->starts(), 1);  // nothing crashed
+  EXPECT_GT(database_->clear_quarantine(), 0);
+  EXPECT_TRUE(reason().starts_with("crashed: ")) << reason();
+
+  // Of another build, or the same region of another plugin's, nothing is known.
+  const Quarantine quarantine(*database_);
+  const std::string build = host_->find("crasher")->build_id;
+  const std::vector<const Quarantine::Entry*> entries = quarantine.of_build(build);
+  ASSERT_EQ(entries.size(), 1u);
+  const std::string region = entries[0]->key.subject;
+  EXPECT_NE(quarantine.find(build, region), "");
+  EXPECT_EQ(quarantine.find(host_->find("reference")->build_id, region), "");
+  EXPECT_EQ(quarantine.find(build, "another region"), "");
+  EXPECT_TRUE(quarantine.of_build("another build").empty());
+}
+
 TEST_F(PriceTest, RefusesWhatTheMemoryCannotHold) {
   GraphBuilder b("vast");
   b.output(b.node("r", "Relu", {b.input("x", f32({1 << 20, 1 << 20, 64}))}));

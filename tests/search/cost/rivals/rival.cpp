@@ -48,7 +48,7 @@ struct Relu : Kernel {
   }
 };
 
-std::unique_ptr<Kernel> compile(const RegionView&, const CompileContext&) {
+std::unique_ptr<Kernel> compile(const RegionView&, [[maybe_unused]] const CompileContext& context) {
   RIVAL_COMPILE;
   return std::make_unique<Relu>();
 }
@@ -60,9 +60,13 @@ std::unique_ptr<Kernel> compile(const RegionView&, const CompileContext&) {
 }();
 
 constexpr Pattern kPatterns[] = {
+#ifdef RIVAL_IS_ENGINE  // of Relus in a row
+    {.id = "region", .any = {.opset = 20, .allow = "Relu"}, .tolerance = "region"},
+#else
     {.id = "relu", .match = "Relu(X)", .where = "X: f32", .tolerance = "exact"},
 #ifdef RIVAL_FUSES
     {.id = "relus", .match = "Relu(Relu(X))", .where = "X: f32", .tolerance = "exact"},
+#endif
 #endif
 };
 
