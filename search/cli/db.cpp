@@ -1,11 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
+#include "search/candidates/nearest_names.h"
 #include "search/cli/command.h"
 #include "search/cli/files.h"
 #include "search/cli/printable.h"
+#include "search/cli/session.h"
 #include "search/cost/database.h"
 #include "search/report/count.h"
 #include "search/report/table.h"
@@ -14,10 +17,6 @@ namespace inlay::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::filesystem::path database_path(const Common& common) {
-  return common.database.empty() ? default_database_path() : std::filesystem::path(common.database);
-}
 
 // What only reads must not make a database by looking for one.
 CostDatabase open_existing(const std::filesystem::path& path) {
@@ -30,12 +29,16 @@ CostDatabase open_existing(const std::filesystem::path& path) {
   return CostDatabase(path);
 }
 
+// A database of SQLite's begins with this.
+// source  https://www.sqlite.org/fileformat.html, section 1.3
+constexpr std::string_view kSqliteMagic = "SQLite format 3";
+
 constexpr const char* kHost = "host";  // stands for the rows of no plugin
 
 std::string name_of_plugin(const std::string& plugin) { return plugin.empty() ? kHost : plugin; }
 
 int show_stats(const Common& common) {
-  const CostDatabase database = open_existing(database_path(common));
+  const CostDatabase database = open_existing(database_path(common.database));
   const DatabaseStats stats = database.stats();
   if (common.json) {
     Json json{
@@ -72,8 +75,8 @@ int tell(const Common& common, const std::string& path, std::int64_t rows, const
 }
 
 int export_database(const Common& common, const std::string& file) {
-  refuse_same_file("db export", file, {{database_path(common), "the database"}});
-  const CostDatabase database = open_existing(database_path(common));
+  refuse_same_file("db export", file, {{database_path(common.database), "the database"}});
+  const CostDatabase database = open_existing(database_path(common.database));
   const std::string text = export_text(database);
   if (file == "-") {
     fmt::print("{}", text);
@@ -85,17 +88,55 @@ int export_database(const Common& common, const std::string& file) {
 
 int import_database(const Common& common, const std::string& file) {
   const std::string text = read_text(file);
-  CostDatabase database(database_path(common));
+  if (text.starts_with(kSqliteMagic)) {
+    throw Error(Code::kInvalidArgument,
+                fmt::format("{}: expected what db export writes, found a database: db merge takes "
+                            "over its rows",
+                            file));
+  }
+  CostDatabase database(database_path(common.database));
   return tell(common, database.path(), import_text(database, text, file), "new or replaced");
 }
 
-int merge_database(const Common& common, const std::string& file) {
+// Opening would make a database of an empty file.
+void check_is_database(const std::string& file) {
   if (!std::filesystem::exists(file))
     throw Error(Code::kNotFound, fmt::format("{}: there is no such file", file));
-  refuse_same_file("db merge", file, {{database_path(common), "the database"}});
+  const MappedFile mapped = map_file(file);
+  const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
+                              mapped.bytes().size());
+  if (text.starts_with(kSqliteMagic)) return;
+  throw Error(Code::kInvalidArgument,
+              fmt::format("{}: expected a cost database, found {}", file,
+                          text.starts_with('{')
+                              ? "text such as db export writes: db import takes over its rows"
+                              : "another kind of file"));
+}
+
+int merge_database(const Common& common, const std::string& file) {
+  refuse_same_file("db merge", file, {{database_path(common.database), "the database"}});
+  check_is_database(file);
   const CostDatabase other(file);
-  CostDatabase database(database_path(common));
+  CostDatabase database(database_path(common.database));
   return tell(common, database.path(), database.merge(other), "new or replaced");
+}
+
+// A plugin without rows is most likely a mistyped one.
+void check_has_rows(const CostDatabase& database, const std::string& plugin) {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const DatabaseStats::Group& group : database.stats().groups) {
+    const std::string name = name_of_plugin(group.plugin);
+    if (name == plugin) return;
+    if (names.empty() || names.back().first != name) names.emplace_back(name, "");
+  }
+  throw Error(
+      Code::kNotFound,
+      names.empty()
+          ? fmt::format("db clear --plugin {}: {} holds no rows", plugin, database.path().string())
+          : fmt::format("db clear --plugin {}: {} holds no rows of it; nearest: {} (db stats "
+                        "lists all)",
+                        plugin, database.path().string(),
+                        fmt::join(nearest_names(plugin, names), ", ")));
 }
 
 struct ClearFlags {
@@ -110,7 +151,8 @@ int clear_database(const Common& common, const ClearFlags& flags) {
     throw Error(Code::kInvalidArgument,
                 "db clear: expected one of --plugin NAME, --quarantine and --all");
   }
-  CostDatabase database = open_existing(database_path(common));
+  CostDatabase database = open_existing(database_path(common.database));
+  if (!plugin.empty()) check_has_rows(database, plugin);
   const int removed = flags.all          ? database.clear_all()
                       : flags.quarantine ? database.clear_quarantine()
                                          : database.clear(plugin == kHost ? "" : plugin);
@@ -118,7 +160,7 @@ int clear_database(const Common& common, const ClearFlags& flags) {
 }
 
 int verify_database(const Common& common) {
-  const CostDatabase database = open_existing(database_path(common));
+  const CostDatabase database = open_existing(database_path(common.database));
   database.verify();
   return tell(common, database.path(), database.stats().rows, "read, all sound");
 }
@@ -155,8 +197,8 @@ void add_db(CLI::App& app, Common& common) {
       ->add_option("file", *file, "The other database")
       ->required()
       ->type_name("FILE");
-  CLI::App* clear = add("clear", "Remove rows",
-                        [&common, flags] { return clear_database(common, *flags); });
+  CLI::App* clear =
+      add("clear", "Remove rows", [&common, flags] { return clear_database(common, *flags); });
   clear->add_option("--plugin", flags->plugin, "Rows of this plugin; host: what Inlay itself did")
       ->type_name("NAME");
   clear->add_flag("--quarantine", flags->quarantine,

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "core/base/file.h"
 #include "core/plan/plan_text.h"
 #include "search/cli/command.h"
 #include "search/cli/files.h"
 #include "search/cli/printable.h"
+#include "search/cli/terminal.h"
 #include "search/report/report.h"
 
 namespace inlay::cli {
@@ -43,15 +45,16 @@ Report select(const Report& report, const ExplainFlags& flags) {
 }
 
 void print_text(const Report& report, const ExplainFlags& flags) {
-  if (flags.list_nodes) fmt::print("{}", render_nodes(report));
-  if (flags.steps) fmt::print("{}", render_steps(report));
+  const std::size_t width = terminal_width(STDOUT_FILENO);
+  if (flags.list_nodes) fmt::print("{}", render_nodes(report, width));
+  if (flags.steps) fmt::print("{}", render_steps(report, width));
   bool is_first = true;
   for (const std::string& node : flags.nodes) {
-    fmt::print("{}{}", is_first ? "" : "\n", render_node(report, node));
+    fmt::print("{}{}", is_first ? "" : "\n", render_node(report, node, width));
     is_first = false;
   }
   if (flags.nodes.empty() && !flags.list_nodes && !flags.steps) {
-    fmt::print("{}", render_summary(report));
+    fmt::print("{}", render_summary(report, width));
   }
 }
 

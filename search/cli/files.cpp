@@ -35,4 +35,8 @@ void refuse_same_file(std::string_view flag, const fs::path& written,
   }
 }
 
+std::string check_file_name(const std::string& name) {
+  return name.empty() ? "expected a file name, found ''" : "";
+}
+
 }  // namespace inlay::cli

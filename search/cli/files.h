@@ -26,4 +26,7 @@ using OtherFile = std::pair<std::filesystem::path, std::string>;
 void refuse_same_file(std::string_view flag, const std::filesystem::path& written,
                       const std::vector<OtherFile>& others);
 
+// A check of CLI11's for the name of a file to write: '' would be taken for none.
+std::string check_file_name(const std::string& name);
+
 }  // namespace inlay::cli

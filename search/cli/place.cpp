@@ -12,7 +12,9 @@
 #include "search/cli/files.h"
 #include "search/cli/printable.h"
 #include "search/cli/progress.h"
+#include "search/cli/seed.h"
 #include "search/cli/session.h"
+#include "search/cli/terminal.h"
 #include "search/report/count.h"
 #include "search/report/report.h"
 #include "search/report/table.h"
@@ -29,6 +31,7 @@ struct PlaceFlags {
   std::vector<std::string> pins;
   std::string fuse = "on";
   double budget_s = 0;
+  bool remeasure = false;
   std::uint64_t seed = 1;
 };
 
@@ -85,8 +88,9 @@ int run_place(const Common& common, const PlaceFlags& flags) {
   options.pins = parse_pairs("--pin", flags.pins);
   options.is_fusing = flags.fuse == "on";
   options.budget = std::chrono::milliseconds(static_cast<std::int64_t>(flags.budget_s * 1e3));
+  options.is_remeasuring = flags.remeasure;
   options.seed = flags.seed;
-  options.database = common.database;
+  options.database = database_path(common.database);
   options.progress = [&](int done, int total, const std::string& what) {
     progress.update(done, total, what);
   };
@@ -106,7 +110,7 @@ int run_place(const Common& common, const PlaceFlags& flags) {
     fmt::print("{}\n", json_text(json));
   } else {
     fmt::print("{}\nwrote {}: a plan of {}\nwrote {}: {}\nwrote {}: what inlay explain reads\n",
-               render_summary(report), files.plan.string(),
+               render_summary(report, terminal_width(STDOUT_FILENO)), files.plan.string(),
                count_of(std::ssize(placed.lowered.plan.steps), "step"), files.weights.string(),
                format_bytes(static_cast<double>(std::filesystem::file_size(files.weights))),
                files.report.string());
@@ -148,11 +152,14 @@ void add_place(CLI::App& app, Common& common) {
       ->add_option("--budget", flags->budget_s, "Seconds to spend on measuring (default: no limit)")
       ->type_name("SECONDS")
       ->check(CLI::Validator(check_positive, ""));
+  command->add_flag("--remeasure", flags->remeasure,
+                    "Measure anew what the database holds of this model, and replace it");
   command
       ->add_option(
           "--seed", flags->seed,
           fmt::format("Seed of the inputs used to measure and check (default: {})", flags->seed))
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Validator(check_seed, ""));
   add_plugin_flags(*command, common);
   add_isolate_flag(*command, common);
   add_threads_flag(*command, common, "all there are");

@@ -1,11 +1,12 @@
 #include "search/cli/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+
+#include "search/cli/terminal.h"
 
 namespace inlay::cli {
 namespace {
@@ -14,13 +15,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kMinInterval = std::chrono::milliseconds(80);
 constexpr int kBarWidth = 24;
-
-std::size_t terminal_width() {
-  winsize size{};
-  constexpr std::size_t kFallback = 80;
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kFallback;
-  return size.ws_col;
-}
 
 }  // namespace
 
@@ -40,7 +34,7 @@ void ProgressLine::update(int done, int total, const std::string& what) {
       "[{:<{}}] {}/{}", std::string(static_cast<std::size_t>(filled), '#'), kBarWidth, done, total);
   if (done > 0) line += fmt::format(" {:.0f} s left", elapsed * (1 - share) / share);
   line += "  " + what;
-  line.resize(std::min(line.size(), terminal_width() - 1));
+  line.resize(std::min(line.size(), terminal_width(STDERR_FILENO) - 1));
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);
   is_shown_ = true;

@@ -12,6 +12,8 @@
 #include "search/cli/files.h"
 #include "search/cli/printable.h"
 #include "search/cli/run_inputs.h"
+#include "search/cli/run_outputs.h"
+#include "search/cli/seed.h"
 #include "search/cli/session.h"
 #include "search/cli/tensor_files.h"
 #include "search/lower/lower.h"
@@ -33,7 +35,7 @@ struct RunFlags {
   std::string check_against;
   double tolerance = 1e-3;
   std::uint64_t seed = 1;
-  int repeat = 1;
+  int repeat = 10;
   bool profile = false;
 };
 
@@ -43,14 +45,7 @@ const PlanValue& value_at(const Plan& plan, int index) {
 
 // Before the work: the endings tell how to write.
 void check_file_names(const Plan& plan, const PlanFiles& files, const RunFlags& flags) {
-  const std::filesystem::path output = flags.output;
-  const bool is_array = output.extension() == ".npy" && plan.outputs.size() == 1;
-  if (!output.empty() && output.extension() != ".npz" && !is_array) {
-    throw Error(
-        Code::kInvalidArgument,
-        fmt::format("--output {}: expected a name ending in .npz (or .npy for a single output)",
-                    flags.output));
-  }
+  check_output_name(plan, flags.output);
   const std::filesystem::path inputs = flags.save_inputs;
   if (!inputs.empty() && inputs.extension() != ".npz") {
     throw Error(Code::kInvalidArgument,
@@ -63,21 +58,15 @@ void check_file_names(const Plan& plan, const PlanFiles& files, const RunFlags& 
   refuse_same_file("--output", flags.output, read);
 }
 
-void write_outputs(const Plan& plan, const std::vector<Tensor>& outputs,
-                   const std::filesystem::path& path) {
-  if (path.extension() == ".npy") return write_npy(path, outputs[0]);
+std::map<std::string, Tensor> by_output_name(const Plan& plan, const std::vector<Tensor>& outputs) {
   std::map<std::string, Tensor> named;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     named[value_at(plan, plan.outputs[i]).name] = outputs[i];
-  write_npz(path, named);
+  return named;
 }
 
-struct Timing {
-  std::vector<double> ns;  // sorted
-  double median() const { return ns[ns.size() / 2]; }
-};
-
-Timing time_runs(Executor& executor, const std::vector<Tensor>& inputs, int repeat) {
+// Sorted.
+std::vector<double> time_runs(Executor& executor, const std::vector<Tensor>& inputs, int repeat) {
   std::vector<const std::byte*> sources;
   for (const Tensor& input : inputs) sources.push_back(input.data());
   std::vector<Tensor> outputs;
@@ -86,15 +75,15 @@ Timing time_runs(Executor& executor, const std::vector<Tensor>& inputs, int repe
     outputs.push_back(Tensor::zeros(value_at(executor.plan(), output).type));
     targets.push_back(outputs.back().mutable_bytes().data());
   }
-  Timing timing;
+  std::vector<double> ns;
   for (int i = 0; i < repeat; ++i) {
     const auto start = std::chrono::steady_clock::now();
     executor.run_into(sources, targets);
-    timing.ns.push_back(
+    ns.push_back(
         std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
   }
-  std::sort(timing.ns.begin(), timing.ns.end());
-  return timing;
+  std::sort(ns.begin(), ns.end());
+  return ns;
 }
 
 // The same graph with every node on `plugin` where it can be, elsewhere on the reference. Costs
@@ -126,6 +115,30 @@ struct OutputCheck {
   std::string name;
   Comparison comparison;
 };
+
+// "output y: agrees with the whole model run on reference: 10 elements, each within 0.0032, 0.001
+// of the largest; furthest off is element 4: found 1.5, expected 1.4"
+std::string check_text(const OutputCheck& check, const RunFlags& flags) {
+  const Comparison& c = check.comparison;
+  const auto element = [](const Deviation& d) {
+    return fmt::format("element {}: found {}, expected {}", d.index, d.got, d.want);
+  };
+  std::string allowed = fmt::format("{:g} of the largest", flags.tolerance);
+  if (c.worst.index >= 0) allowed = fmt::format("{:.3g}, {}", c.worst.bound, allowed);
+  if (c.is_equal()) {
+    std::string text = fmt::format(
+        "output {}: agrees with the whole model run on {}: {}, each within {}",
+        printable_name(check.name), flags.check_against, count_of(c.count, "element"), allowed);
+    if (c.worst.index >= 0) text += "; furthest off is " + element(c.worst);
+    return text;
+  }
+  return fmt::format(
+      "output {}: DIFFERS from the whole model run on {}: {} of {} off by more than {}; first is "
+      "{}; "
+      "furthest off is {}",
+      printable_name(check.name), flags.check_against, c.failures, count_of(c.count, "element"),
+      allowed, element(c.first), element(c.worst));
+}
 
 std::vector<OutputCheck> check(const Plan& plan, const Weights& weights,
                                const std::vector<Tensor>& inputs,
@@ -182,6 +195,8 @@ Json checks_json(const std::vector<OutputCheck>& checks) {
   Json json = Json::array();
   for (const auto& [name, comparison] : checks) {
     json.push_back({{"right", comparison.is_equal()},
+                    {"elements", comparison.count},
+                    {"failures", comparison.failures},
                     {"worst",
                      {{"index", comparison.worst.index},
                       {"got", comparison.worst.got},
@@ -195,25 +210,19 @@ Json checks_json(const std::vector<OutputCheck>& checks) {
 struct RunReport {
   const Plan& plan;
   const RunFlags& flags;
-  int threads;
   std::size_t memory_bytes;
   std::vector<std::string> notes;
-  Timing timing;
+  RunTiming timing;
   std::vector<OutputCheck> checks;
   Json profile;
 };
 
 Json to_json(const RunReport& report) {
-  Json json{{"plan", report.flags.plan},           {"model", report.plan.model},
-            {"threads", report.threads},           {"runs", report.flags.repeat},
-            {"median_ns", report.timing.median()}, {"best_ns", report.timing.ns.front()},
-            {"worst_ns", report.timing.ns.back()}, {"memory_bytes", report.memory_bytes}};
+  Json json{{"plan", report.flags.plan}};
+  json.update(timing_json(report.timing));
+  json["memory_bytes"] = report.memory_bytes;
   if (!report.notes.empty()) json["notes"] = report.notes;
-  json["outputs"] = Json::array();
-  for (const int output : report.plan.outputs) {
-    const PlanValue& value = value_at(report.plan, output);
-    json["outputs"].push_back({{"name", value.name}, {"type", to_string(value.type)}});
-  }
+  json["outputs"] = outputs_json(report.plan);
   if (!report.checks.empty()) json["checked_against"] = report.flags.check_against;
   const Json checks = checks_json(report.checks);
   for (std::size_t i = 0; i < checks.size(); ++i) json["outputs"][i].update(checks[i]);
@@ -224,21 +233,10 @@ Json to_json(const RunReport& report) {
 }
 
 void print_text(const RunReport& report) {
-  for (const std::string& note : report.notes) fmt::print("{}\n", note);
-  fmt::print("{}: {}, median {} of {}, best {}\n", report.plan.model,
-             count_of(report.threads, "thread"), format_ns(report.timing.median()),
-             count_of(report.flags.repeat, "run"), format_ns(report.timing.ns.front()));
-  for (const int output : report.plan.outputs) {
-    const PlanValue& value = value_at(report.plan, output);
-    fmt::print("  output {}: {}\n", value.name, to_string(value.type));
-  }
-  for (const auto& [name, comparison] : report.checks) {
-    fmt::print("  {} against {}: {}{}\n", name, report.flags.check_against,
-               comparison.is_equal()
-                   ? fmt::format("equal within {:g} of the largest value; ", report.flags.tolerance)
-                   : "",
-               describe(comparison));
-  }
+  for (const std::string& note : report.notes) fmt::print("{}\n", printable(note));
+  fmt::print("{}{}", timing_line(report.timing), output_lines(report.plan));
+  for (const OutputCheck& check : report.checks)
+    fmt::print("  {}\n", check_text(check, report.flags));
   if (report.flags.profile) print_profile(report.profile);
   if (!report.flags.save_inputs.empty()) {
     fmt::print("wrote {}: {}\n", report.flags.save_inputs,
@@ -259,7 +257,7 @@ int run_plan(const Common& common, const RunFlags& flags) {
   Session session(with_threads);
   if (!flags.check_against.empty()) session.host.open_device(flags.check_against);  // is it there?
   const Weights weights = open_weights(files.weights, plan.constants);
-  const RunInputs inputs = read_inputs(plan, flags.inputs, flags.seed);
+  const RunInputs inputs = read_inputs(plan, flags.inputs, flags.seed, read_tensors);
   if (!flags.save_inputs.empty()) {
     write_npz(flags.save_inputs, by_input_name(plan, inputs.tensors));
   }
@@ -267,13 +265,13 @@ int run_plan(const Common& common, const RunFlags& flags) {
   Executor executor(plan, weights, session.host);
   executor.set_tracing(flags.profile);
   const std::vector<Tensor> outputs = executor.run(inputs.tensors);
-  if (!flags.output.empty()) write_outputs(plan, outputs, flags.output);
+  if (!flags.output.empty()) write_outputs(by_output_name(plan, outputs), flags.output);
   RunReport report{.plan = plan,
                    .flags = flags,
-                   .threads = session.pool.threads(),
                    .memory_bytes = executor.memory_bytes(),
                    .notes = inputs.notes,
-                   .timing = time_runs(executor, inputs.tensors, flags.repeat),
+                   .timing = {plan.model, session.pool.threads(),
+                              time_runs(executor, inputs.tensors, flags.repeat)},
                    .checks = {},
                    .profile = {}};
   if (flags.profile) report.profile = profile_json(executor);
@@ -306,15 +304,18 @@ void add_run(CLI::App& app, Common& common) {
       ->allow_extra_args(false);
   command
       ->add_option("-o,--output", flags->output, "Write the outputs: FILE.npz, or FILE.npy for one")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(CLI::Validator(check_file_name, ""));
   command
       ->add_option("--seed", flags->seed,
                    fmt::format("Seed of random inputs (default: {})", flags->seed))
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Validator(check_seed, ""));
   command
       ->add_option("--save-inputs", flags->save_inputs,
                    "Write the inputs that were used, to give them again with -i")
-      ->type_name("FILE.npz");
+      ->type_name("FILE.npz")
+      ->check(CLI::Validator(check_file_name, ""));
   command
       ->add_option("--repeat", flags->repeat,
                    fmt::format("Timed runs after the first (default: {})", flags->repeat))
@@ -322,7 +323,8 @@ void add_run(CLI::App& app, Common& common) {
       ->check(CLI::Range(1, 1000000).description(""));
   command
       ->add_option("--check-against", flags->check_against,
-                   "Run again on this plugin and compare; exit status 1 if they differ")
+                   "Run the whole model again on this plugin, on the reference where it cannot,\n"
+                   "and compare the outputs; exit status 1 if they differ")
       ->type_name("PLUGIN");
   command
       ->add_option("--tolerance", flags->tolerance,

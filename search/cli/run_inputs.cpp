@@ -9,7 +9,6 @@
 
 #include "core/base/error.h"
 #include "core/run/random_inputs.h"
-#include "search/cli/tensor_files.h"
 
 namespace inlay::cli {
 namespace {
@@ -30,13 +29,14 @@ std::string expected_inputs(const Plan& plan) {
 
 class Given {
  public:
-  explicit Given(const Plan& plan) : plan_(plan), tensors_(plan.inputs.size()) {}
+  Given(const Plan& plan, const TensorReader& reader)
+      : plan_(plan), reader_(reader), tensors_(plan.inputs.size()) {}
 
   void read(const std::string& text) {
     const bool is_file = std::filesystem::exists(text);  // whose path may hold a '='
     const std::size_t equals = is_file ? std::string::npos : text.rfind('=');
     const std::string file = equals == std::string::npos ? text : text.substr(equals + 1);
-    std::map<std::string, Tensor> found = read_tensors(file);
+    std::map<std::string, Tensor> found = reader_(file);
     if (equals != std::string::npos) {
       if (found.size() != 1) {
         throw Error(Code::kInvalidArgument,
@@ -112,14 +112,16 @@ class Given {
   }
 
   const Plan& plan_;
+  const TensorReader& reader_;
   std::vector<std::optional<Tensor>> tensors_;  // by input
   std::vector<std::string> notes_;
 };
 
 }  // namespace
 
-RunInputs read_inputs(const Plan& plan, const std::vector<std::string>& texts, std::uint64_t seed) {
-  Given given(plan);
+RunInputs read_inputs(const Plan& plan, const std::vector<std::string>& texts, std::uint64_t seed,
+                      const TensorReader& reader) {
+  Given given(plan, reader);
   for (const std::string& text : texts) given.read(text);
   return std::move(given).finish(seed);
 }

@@ -1,5 +1,7 @@
 #include "search/cli/session.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -9,9 +11,12 @@
 #include <csignal>
 #include <string_view>
 
-#include "search/candidates/candidates.h"
+#include "core/base/error.h"
 #include "core/run/isolated_plugins.h"
+#include "search/candidates/candidates.h"
+#include "search/candidates/nearest_names.h"
 #include "search/cli/printable.h"
+#include "search/cost/database.h"
 #include "search/session/place_model.h"
 
 namespace inlay::cli {
@@ -48,15 +53,56 @@ class SpdLog : public Log {
   std::shared_ptr<spdlog::logger> logger_;
 };
 
+// A mistyped path would otherwise leave out the plugin in silence.
+void check_plugin_path(const std::filesystem::path& path) {
+  std::error_code code;
+  if (std::filesystem::is_regular_file(path, code)) return;
+  if (!std::filesystem::is_directory(path, code)) {
+    throw Error(Code::kNotFound,
+                fmt::format("--with {}: there is no such file or folder", path.string()));
+  }
+  const std::filesystem::directory_iterator entries(path, code);
+  if (code) {
+    throw Error(Code::kIo,
+                fmt::format("--with {}: cannot be read: {}", path.string(), code.message()));
+  }
+  if (std::any_of(begin(entries), end(entries),
+                  [](const auto& entry) { return entry.path().extension() == ".so"; })) {
+    return;
+  }
+  throw Error(Code::kNotFound,
+              fmt::format("--with {}: expected plugins, files ending in .so, found "
+                          "none in this folder",
+                          path.string()));
+}
+
+// Of --exclude and --isolate.
+void check_names(const char* flag, const std::vector<std::string>& names, const PluginHost& host) {
+  std::vector<std::pair<std::string, std::string>> known{{kViewPlugin, ""}};
+  for (const PluginRecord& record : host.plugins()) {
+    if (!record.manifest.name.empty()) known.emplace_back(record.manifest.name, "");
+  }
+  for (const std::string& name : names) {
+    const auto has_name = [&name](const auto& plugin) { return plugin.first == name; };
+    if (std::any_of(known.begin(), known.end(), has_name)) continue;
+    throw Error(Code::kNotFound,
+                fmt::format("{} {}: there is no such plugin; nearest: {} (inlay plugins lists all)",
+                            flag, name, fmt::join(nearest_names(name, known), ", ")));
+  }
+}
+
 HostOptions make_host_options(const Common& common, ThreadPool& pool) {
   HostOptions options;
-  for (const std::string& path : common.with) options.search_path.emplace_back(path);
+  for (const std::string& path : common.with) {
+    check_plugin_path(path);
+    options.search_path.emplace_back(path);
+  }
   for (const std::filesystem::path& path : default_search_path())
     options.search_path.push_back(path);
   options.exclude = common.exclude;
+  options.find_fault = pattern_fault;
   options.isolate = common.isolate;
   options.open_isolated = IsolatedPlugins().opener({.threads = pool.threads()});
-  options.find_fault = pattern_fault;
   options.threads = pool.threads();
   options.parallel_for = pool.parallel_for();
   options.execute_on = pool.execute_on();
@@ -86,17 +132,25 @@ Session::Session(const Common& common)
       pool(thread_count(common)),
       host_options(make_host_options(common, pool)),
       host(*log, host_options) {
-  for (const std::string& name : common.exclude) {
-    const auto has_name = [&](const PluginRecord& record) { return record.manifest.name == name; };
-    if (std::any_of(host.plugins().begin(), host.plugins().end(), has_name)) continue;
-    log->warn("no plugin to exclude has that name", {{"plugin", name}});
-  }
+  check_names("--exclude", common.exclude, host);
+  check_names("--isolate", common.isolate, host);
 }
 
 Imported import_model(const std::filesystem::path& path, const ImportFlags& flags,
                       Session& session) {
   return ::inlay::import_model(path, parse_shapes(flags.shapes), session.host,
                                parse_values(flags.values));
+}
+
+std::filesystem::path database_path(const std::string& flag) {
+  if (flag.empty()) return default_database_path();
+  const std::filesystem::path path = flag;
+  std::error_code code;
+  if (path.has_parent_path() && !std::filesystem::is_directory(path.parent_path(), code)) {
+    throw Error(Code::kNotFound, fmt::format("--db {}: folder '{}' does not exist", flag,
+                                             path.parent_path().string()));
+  }
+  return path;
 }
 
 int interrupted_status() {

@@ -20,6 +20,8 @@ namespace inlay::cli {
 std::unique_ptr<Log> make_log(const Common& common);
 
 struct Session {
+  // throws  Error{kNotFound} for a --with that is not there or holds no plugin and an --exclude of
+  //         no plugin, naming the nearest
   explicit Session(const Common& common);
 
   std::unique_ptr<Log> log;
@@ -32,6 +34,10 @@ struct Session {
 // throws  Error{kNotFound} if there is no reference plugin; all that import_onnx throws
 Imported import_model(const std::filesystem::path& path, const ImportFlags& flags,
                       Session& session);
+
+// The cost database that --db names, or the default one.
+// throws  Error{kNotFound} if the folder that --db names is not there: a mistyped path makes none
+std::filesystem::path database_path(const std::string& flag);
 
 // The exit status of a program that a signal ended, as shells give it: 130 for SIGINT, 143 for
 // SIGTERM.

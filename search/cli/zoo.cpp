@@ -6,6 +6,7 @@
 #include "graphs/zoo/zoo.h"
 #include "search/cli/command.h"
 #include "search/cli/printable.h"
+#include "search/cli/seed.h"
 #include "search/report/count.h"
 #include "search/report/table.h"
 
@@ -109,7 +110,8 @@ void add_zoo(CLI::App& app, Common& common) {
   exporter
       ->add_option("--seed", flags->options.seed,
                    fmt::format("Seed of the weights (default: {})", flags->options.seed))
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Validator(check_seed, ""));
   add_json_flag(*exporter, common);
   exporter->callback(
       [&common, flags] { common.run = [&common, flags] { return export_model(common, *flags); }; });
