@@ -36,10 +36,8 @@ Meter::Meter(const PriceContext& context)
 }
 
 std::optional<Measurement> Meter::find(const MeasurementKey& key) {
-  std::optional<Measurement> known = context_.database.find(key);
-  if (const std::string* why = quarantine_.find(key.build_id, key.subject)) {
-    known = Measurement{.status = MeasurementStatus::kCrashed, .reason = *why};
-  }
+  std::optional<Measurement> known = quarantine_.find(key.build_id, key.subject);
+  if (!known) known = context_.database.find(key);
   if (known) {
     ++stats_.from_database;
     count(known->status);
@@ -57,7 +55,7 @@ Measurement Meter::measure(const MeasurementKey& key, const Lowered& plan,
   if (const Stats* stats = std::get_if<Stats>(&answer)) {
     m.cost = {stats->median_ns, stats->low_ns, stats->high_ns, stats->samples};
   } else {
-    m.reason = reason_of(answer);
+    m.reason = reason_of(answer, plan.plan.model);
   }
   const bool is_own_failure = key.plugin.empty() && m.status != MeasurementStatus::kOk;
   if (!is_transient(answer) && !is_own_failure) context_.database.put(key, m);

@@ -13,17 +13,18 @@ bool is_quarantine(const MeasurementKey& key, const Measurement& measurement) {
 Quarantine::Quarantine(const CostDatabase& database) {
   database.for_each([this](const MeasurementKey& key, const Measurement& measurement) {
     if (!is_quarantine(key, measurement)) return;
-    Entry entry{key, measurement};
-    entry.measurement.reason =
-        "in quarantine until the plugin is built anew, or inlay db clear --quarantine: " +
-        measurement.reason;
-    entries_.emplace(std::pair(key.build_id, key.subject), std::move(entry));
+    entries_.emplace(std::pair(key.build_id, key.subject), Entry{key, measurement});
   });
 }
 
-const std::string* Quarantine::find(const std::string& build_id, const std::string& region) const {
+std::optional<Measurement> Quarantine::find(const std::string& build_id,
+                                            const std::string& region) const {
   const auto found = entries_.find({build_id, region});
-  return found == entries_.end() ? nullptr : &found->second.measurement.reason;
+  if (found == entries_.end()) return std::nullopt;
+  Measurement known = found->second.measurement;
+  known.reason = "in quarantine until the plugin is built anew, or inlay db clear --quarantine: " +
+                 known.reason;
+  return known;
 }
 
 std::vector<const Quarantine::Entry*> Quarantine::of_build(const std::string& build_id) const {

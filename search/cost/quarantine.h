@@ -2,10 +2,12 @@
 // tried again until the plugin has another build, or `inlay db clear --quarantine`.
 //
 //   const Quarantine quarantine(database);
-//   if (const std::string* why = quarantine.find(build_id, region)) ...   // leave it out
+//   if (const std::optional<Measurement> why = quarantine.find(build_id, region)) ...  // leave it
+//   out
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,9 +30,9 @@ class Quarantine {
   Quarantine() = default;
   explicit Quarantine(const CostDatabase& database);
 
-  // Why the region (its hash without constants, as in MeasurementKey::subject) must not be tried,
-  // by whatever number of threads or layout of memory it failed; null if it may.
-  const std::string* find(const std::string& build_id, const std::string& region) const;
+  // What became of the region (its hash without constants, as in MeasurementKey::subject), whatever
+  // number of threads or state of the caches it failed on; nullopt if it may be tried.
+  std::optional<Measurement> find(const std::string& build_id, const std::string& region) const;
 
   // One of each region, in the order of build and region.
   std::vector<const Entry*> of_build(const std::string& build_id) const;

@@ -57,10 +57,12 @@ bool is_transient(const WorkerResult<T>& answer) {
   return false;
 }
 
-// What went wrong, for people; empty for a result.
+// What went wrong, for people; empty for a result. Of a crash and a hang also `what` was run.
 template <typename T>
-std::string reason_of(const WorkerResult<T>& answer) {
-  return describe_failure(answer) +
+std::string reason_of(const WorkerResult<T>& answer, const std::string& what) {
+  const MeasurementStatus status = status_of(answer);
+  const bool is_end = status == MeasurementStatus::kCrashed || status == MeasurementStatus::kHung;
+  return describe_failure(answer) + (is_end ? ", running " + what : "") +
          (is_transient(answer) ? " (not kept: the next placement tries again)" : "");
 }
 

@@ -26,7 +26,7 @@ CheckResult run_check(const Region& region, const std::string& plugin, const Exp
     const auto* results = std::get_if<std::vector<Tensor>>(&answer);
     if (results == nullptr) {
       return {.status = status_of(answer),
-              .reason = reason_of(answer),
+              .reason = reason_of(answer, summary(region)),
               .is_transient = is_transient(answer)};
     }
     const std::string found = difference(expected, trial, *results);

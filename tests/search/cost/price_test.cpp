@@ -116,7 +116,7 @@ TEST_F(PriceTest, PartsOfARegionOnWhichAnEngineIsHopelessAreNotMeasured) {
     if (!is_part) continue;
     EXPECT_EQ(cost.reason.find("not measured: a region of 3 nodes around it took "), 0u)
         << cost.reason;
-    EXPECT_EQ(cost.origin, CostOrigin::kUntried);
+    EXPECT_EQ(cost.origin, CostOrigin::kHopeless);
   }
   EXPECT_GT(parts, 0);
 }
@@ -230,7 +230,7 @@ TEST_F(PriceTest, TriesAPluginThatHangsTwiceAndNoMore) {
     for (std::size_t i = 0; i < candidates.list.size(); ++i) {
       if (candidates.list[i].plugin != "sleeper") continue;
       const std::string& reason = priced.costs.candidates[i].reason;
-      hung += reason.starts_with("hung: no answer in ");
+      hung += reason.find("hung: no answer in ") != std::string::npos;
       left_out += reason == "not tried: the plugin hung twice before";
     }
     EXPECT_EQ(hung, 2);
@@ -302,9 +302,9 @@ TEST_F(PriceTest, WhatCrashedStaysInQuarantineOnAnyNumberOfThreadsUntilItIsLifte
   const std::vector<const Quarantine::Entry*> entries = quarantine.of_build(build);
   ASSERT_EQ(entries.size(), 1u);
   const std::string region = entries[0]->key.subject;
-  EXPECT_NE(quarantine.find(build, region), "");
-  EXPECT_EQ(quarantine.find(host_->find("reference")->build_id, region), "");
-  EXPECT_EQ(quarantine.find(build, "another region"), "");
+  EXPECT_TRUE(quarantine.find(build, region).has_value());
+  EXPECT_FALSE(quarantine.find(host_->find("reference")->build_id, region).has_value());
+  EXPECT_FALSE(quarantine.find(build, "another region").has_value());
   EXPECT_TRUE(quarantine.of_build("another build").empty());
 }
 
