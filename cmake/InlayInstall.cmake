@@ -26,6 +26,7 @@ endfunction()
 
 inlay_install(inlay bin "\$ORIGIN/../lib")
 inlay_install(inlay-worker bin "\$ORIGIN/../lib")
+inlay_install(inlay-check-worker bin "\$ORIGIN/../lib")
 inlay_install(inlay_c lib "\$ORIGIN")
 inlay_install(inlay_cpp lib "")
 inlay_install(inlay_libimf lib "\$ORIGIN")

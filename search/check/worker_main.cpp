@@ -1,0 +1,58 @@
+// inlay-check-worker: started by the kit (supervise.h), once for each check.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/base/error.h"
+#include "search/check/check.h"
+#include "search/check/subject.h"
+#include "search/check/verdict.h"
+#include "search/check/worker_protocol.h"
+
+namespace {
+
+using inlay::check::kVerdictDescriptor;
+
+void write_verdict(const char* status, const std::string& found, bool is_declared) {
+  const nlohmann::json line{{"status", status}, {"found", found}, {"declared", is_declared}};
+  const std::string text =
+      line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t wrote = ::write(kVerdictDescriptor, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return;
+    done += static_cast<std::size_t>(wrote);
+  }
+}
+
+void run(const inlay::check::Check& check, inlay::check::Subject& subject) {
+  try {
+    check.run(subject);
+    write_verdict("pass", "", false);
+  } catch (const inlay::check::Failure& failure) {
+    write_verdict("fail", failure.what(), false);
+  } catch (const inlay::check::Skipped& skipped) {
+    write_verdict("skip", skipped.what(), skipped.is_declared);
+  } catch (const std::exception& exception) {
+    write_verdict("fail", exception.what(), false);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4 || ::fcntl(kVerdictDescriptor, F_GETFD) < 0) {
+    std::fputs("inlay-check-worker: started by inlay check, not by hand\n", stderr);
+    return 2;
+  }
+  const inlay::check::Check* check = inlay::check::find_check(argv[3]);
+  if (check == nullptr) return 2;
+  inlay::check::Subject subject({.plugin = argv[1], .reference = argv[2]});
+  run(*check, subject);
+  ::close(kVerdictDescriptor);
+  return 0;
+}
