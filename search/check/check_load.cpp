@@ -1,7 +1,7 @@
 #include <fmt/format.h>
+#include <immintrin.h>
 #include <signal.h>
 #include <unistd.h>
-#include <xmmintrin.h>
 
 #include <array>
 #include <clocale>

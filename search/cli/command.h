@@ -36,6 +36,7 @@ void add_bundle(CLI::App& app, Common& common);
 void add_db(CLI::App& app, Common& common);
 void add_new_plugin(CLI::App& app, Common& common);
 void add_match(CLI::App& app, Common& common);
+void add_check(CLI::App& app, Common& common);
 void add_doctor(CLI::App& app, Common& common);
 
 // Flags that several subcommands take.

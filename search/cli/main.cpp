@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
       inlay::cli::add_devices,    inlay::cli::add_plugins, inlay::cli::add_zoo,
       inlay::cli::add_import,     inlay::cli::add_place,   inlay::cli::add_run,
       inlay::cli::add_explain,    inlay::cli::add_bundle,  inlay::cli::add_db,
-      inlay::cli::add_new_plugin, inlay::cli::add_match,   inlay::cli::add_doctor};
+      inlay::cli::add_new_plugin, inlay::cli::add_match,   inlay::cli::add_check,
+      inlay::cli::add_doctor};
   for (const AddCommand add : kCommands) add(app, common);
 
   using inlay::Code;
