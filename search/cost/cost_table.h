@@ -27,7 +27,8 @@ enum class CostOrigin {
   kFree,      // a view: nothing to measure
   kDeclined,  // by its plugin
   kFailed,    // wrong result, crash, hang, error
-  kUntried    // left out: the budget was spent, or its plugin is not to be trusted
+  kUntried,   // left out: the budget was spent, or its plugin is not to be trusted
+  kHopeless   // left out: an engine's, which was far slower on a region around it
 };
 
 // A candidate's cost, or why it has none.

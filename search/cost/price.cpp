@@ -208,6 +208,7 @@ class Pricer {
         });
     if (around == tried_engines_.rend() || around->ratio < kHopelessRatio) return false;
     work.is_done = true;
+    work.result.origin = CostOrigin::kHopeless;
     work.result.reason = fmt::format(
         "not measured: a region of {} nodes around it took {:.1f} times what its nodes take alone",
         around->nodes->size(), around->ratio);

@@ -29,6 +29,21 @@ const Report& find_node(const Report& report, const std::string& name) {
                           name, join(nearest_names(name, nodes), ", "), nodes.size()));
 }
 
+// How many nodes a candidate covers; the report names the first of many only.
+std::size_t node_count(const Report& candidate) {
+  return candidate["nodes"].size() + candidate.value("more_nodes", std::size_t{0});
+}
+
+// "conv1 + relu1", and of many nodes the first few.
+std::string nodes_text(const Report& candidate) {
+  constexpr std::size_t kMostShown = 6;
+  const std::size_t count = node_count(candidate);
+  if (count <= kMostShown) return join(candidate["nodes"], " + ");
+  Report shown = Report::array();
+  for (std::size_t i = 0; i + 1 < kMostShown; ++i) shown.push_back(candidate["nodes"][i]);
+  return fmt::format("{} + {} more", join(shown, " + "), count - shown.size());
+}
+
 const Report* find_chosen(const Report& node) {
   for (const Report& c : node["candidates"]) {
     if (c["chosen"].get<bool>()) return &c;
@@ -84,7 +99,7 @@ class Pieces {
   };
 
   void add(const Report& candidate) {
-    if (candidate["nodes"].size() >= region_.size()) return;
+    if (node_count(candidate) >= region_.size()) return;
     std::size_t mask = 0;
     for (const Report& node : candidate["nodes"]) {
       const auto bit = bits_.find(node);
@@ -106,7 +121,7 @@ std::optional<Report> compare_region(const Report& report, const Report& node) {
   const Report* chosen = find_chosen(node);
   if (chosen == nullptr || !chosen->contains("cost")) return std::nullopt;
   const Report& region = (*chosen)["nodes"];
-  if (region.size() < 2 || region.size() > kMostNodes) return std::nullopt;
+  if (node_count(*chosen) < 2 || node_count(*chosen) > kMostNodes) return std::nullopt;
   const std::vector<const Report*> way = Pieces(report, region).cheapest();
   if (way.empty()) return std::nullopt;
   const double dispatch_ns = report["boundaries"]["dispatch_ns_per_step"];
@@ -149,8 +164,9 @@ std::vector<const Report*> priced_in_order(const Report& node) {
     if (c.contains("cost")) rows.push_back(&c);
   }
   const auto key = [&](const Report& c) {
-    const bool is_chosen_set = chosen != nullptr && c["nodes"] == (*chosen)["nodes"];
-    return std::make_tuple(!is_chosen_set, c["nodes"].size(), join(c["nodes"], "+"),
+    const bool is_chosen_set = chosen != nullptr && c["nodes"] == (*chosen)["nodes"] &&
+                               node_count(c) == node_count(*chosen);
+    return std::make_tuple(!is_chosen_set, node_count(c), join(c["nodes"], "+"),
                            !c["chosen"].get<bool>(), c["cost"]["ns"].get<double>());
   };
   std::stable_sort(rows.begin(), rows.end(),
@@ -185,8 +201,9 @@ std::string candidate_table(const Report& node, std::size_t width) {
   std::size_t at = lines.find('\n') + 1;
   std::string text = lines.substr(0, at);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Report& nodes = (*rows[i])["nodes"];
-    if (i == 0 || nodes != (*rows[i - 1])["nodes"]) text += join(nodes, " + ") + "\n";
+    const bool is_same = i > 0 && (*rows[i])["nodes"] == (*rows[i - 1])["nodes"] &&
+                         node_count(*rows[i]) == node_count(*rows[i - 1]);
+    if (!is_same) text += nodes_text(*rows[i]) + "\n";
     const std::size_t end = lines.find('\n', at) + 1;
     text += lines.substr(at, end - at);
     at = end;
@@ -200,9 +217,9 @@ std::string refusal_lines(const Report& node) {
   std::vector<std::string> order;
   for (const Report& c : node["candidates"]) {
     if (c.contains("cost")) continue;
-    std::string line = fmt::format("  {} {} ({}): {}", c["plugin"].get<std::string>(),
-                                   c["pattern"].get<std::string>(), join(c["nodes"], " + "),
-                                   c["reason"].get<std::string>());
+    std::string line =
+        fmt::format("  {} {} ({}): {}", c["plugin"].get<std::string>(),
+                    c["pattern"].get<std::string>(), nodes_text(c), c["reason"].get<std::string>());
     if (++counts[line] == 1) order.push_back(std::move(line));
   }
   std::string text = order.empty() ? "" : "\nout of the question\n";

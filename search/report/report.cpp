@@ -119,14 +119,20 @@ std::vector<std::string> texts(const std::vector<Layout>& layouts) {
   return result;
 }
 
+// Of a candidate's nodes so many are named: an engine's region may be the whole graph, and is
+// listed at each of its nodes. More than node_text.cpp puts together from pieces.
+constexpr std::size_t kMostListedNodes = 20;
+
 Report candidate_json(const Graph& graph, const Placed& placed, int id, bool is_chosen) {
   const Candidate& candidate = placed.candidates.list[static_cast<std::size_t>(id)];
   const CandidateCost& cost = placed.priced.costs.candidates[static_cast<std::size_t>(id)];
+  const std::size_t listed = std::min(candidate.nodes.size(), kMostListedNodes);
   std::vector<std::string> names;
-  for (const NodeId node : candidate.nodes) names.push_back(graph.node(node).name);
+  for (std::size_t i = 0; i < listed; ++i) names.push_back(graph.node(candidate.nodes[i]).name);
   Report json{{"plugin", candidate.plugin},
               {"pattern", candidate.pattern},
               {"nodes", names},
+              {"more_nodes", candidate.nodes.size() - listed},
               {"input_layouts", texts(candidate.input_layouts)},
               {"output_layouts", texts(candidate.output_layouts)},
               {"chosen", is_chosen}};
@@ -141,8 +147,8 @@ Report candidate_json(const Graph& graph, const Placed& placed, int id, bool is_
 
 // Every candidate in exactly one column.
 Report pricing_json(const Placed& placed) {
-  constexpr const char* kColumns[] = {"measured", "from_database", "free",
-                                      "declined", "failed",        "untried"};
+  constexpr const char* kColumns[] = {"measured", "from_database", "free",    "declined",
+                                      "failed",   "untried",       "hopeless"};
   std::array<int, std::size(kColumns)> counts{};
   for (const CandidateCost& cost : placed.priced.costs.candidates) {
     ++counts[static_cast<std::size_t>(cost.origin)];
@@ -151,6 +157,11 @@ Report pricing_json(const Placed& placed) {
   for (std::size_t i = 0; i < counts.size(); ++i) json[kColumns[i]] = counts[i];
   json["measurements"] = placed.priced.stats.measured;
   json["seconds"] = placed.priced.stats.seconds;
+  json["engines"] = Report::array();
+  for (const EngineOffer& engine : placed.candidates.engines) {
+    json["engines"].push_back(
+        {{"plugin", engine.plugin}, {"regions", engine.offered}, {"left_out", engine.left_out}});
+  }
   return json;
 }
 

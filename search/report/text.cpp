@@ -232,18 +232,38 @@ std::string search_line(const Report& report, const Report& winner) {
                      count_of(winner["states"].get<std::int64_t>(), "state"));
 }
 
+// What engines were offered, and what became of it.
+std::string engine_lines(const Report& pricing) {
+  std::string text;
+  for (const Report& engine : pricing.value("engines", Report::array())) {
+    text += fmt::format("{} was offered {}", engine["plugin"].get<std::string>(),
+                        count_of(engine["regions"].get<int>(), "different region"));
+    const int left_out = engine["left_out"];
+    text += left_out == 0 ? "\n" : fmt::format(", {} more are beyond the limit\n", left_out);
+  }
+  const int hopeless = pricing.value("hopeless", 0);
+  if (hopeless > 0) {
+    text += fmt::format("{} on which an engine was far slower than others {} not measured\n",
+                        count_of(hopeless, "part of a region", "parts of regions"),
+                        hopeless == 1 ? "was" : "were");
+  }
+  return text;
+}
+
 std::string pricing_line(const Report& report) {
   const Report& pricing = report["pricing"];
   const auto column = [&](const char* key) { return pricing[key].get<int>(); };
   return fmt::format(
-      "{}: {} measured now, {} from the database, {}, {} declined, {} failed, {} untried\n"
-      "{} made now (equal candidates share one; checks, layout conversions and dispatch have "
-      "their\n"
-      "own); {:.1f} s in all\n",
-      count_of(column("candidates"), "candidate"), column("measured"), column("from_database"),
-      count_of(column("free"), "free view"), column("declined"), column("failed"),
-      column("untried"), count_of(column("measurements"), "measurement"),
-      report["seconds"].get<double>());
+             "{}: {} measured now, {} from the database, {}, {} declined, {} failed, {} untried\n"
+             "{} made now (equal candidates share one; checks, layout conversions and dispatch "
+             "have "
+             "their\n"
+             "own); {:.1f} s in all\n",
+             count_of(column("candidates"), "candidate"), column("measured"),
+             column("from_database"), count_of(column("free"), "free view"), column("declined"),
+             column("failed"), column("untried"), count_of(column("measurements"), "measurement"),
+             report["seconds"].get<double>()) +
+         engine_lines(pricing);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST_F(CliOutput, EveryCandidateFallsInExactlyOneColumn) {
   const Json pricing = Json::parse(slurp(path("s.report.json")))["pricing"];
   int sum = 0;
   for (const char* column :
-       {"measured", "from_database", "free", "declined", "failed", "untried"}) {
+       {"measured", "from_database", "free", "declined", "failed", "untried", "hopeless"}) {
     sum += pricing[column].get<int>();
   }
   EXPECT_EQ(sum, pricing["candidates"]) << pricing;

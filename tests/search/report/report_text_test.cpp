@@ -254,6 +254,25 @@ TEST(Summary, CountsInTheSingularAndThePlural) {
       "2 untried\n");
 }
 
+TEST(Summary, TellsWhatEnginesWereOffered) {
+  Report report = raced_report(-0.02, 0.01);
+  report["pricing"]["hopeless"] = 1;
+  report["pricing"]["engines"] = {{{"plugin", "ov"}, {"regions", 24}, {"left_out", 3}},
+                                  {{"plugin", "ort"}, {"regions", 1}, {"left_out", 0}}};
+  const std::string text = render_summary(report);
+  expect_has(text, "ov was offered 24 different regions, 3 more are beyond the limit\n");
+  expect_has(text, "ort was offered 1 different region\n");
+  expect_has(text, "1 part of a region on which an engine was far slower than others was not ");
+}
+
+TEST(ExplainNode, NamesTheFirstOfManyNodes) {
+  Report report = fused_report();
+  Report many = candidate("engine", {"conv", "relu", "a", "b", "c", "d", "e", "f"}, 9000);
+  many["more_nodes"] = 92;
+  report["nodes"][0]["candidates"].push_back(many);
+  expect_has(render_node(report, "conv"), "conv + relu + a + b + c + 95 more\n");
+}
+
 TEST(ParseReport, RefusesAReportOfAnotherVersion) {
   EXPECT_NO_THROW(parse_report(fused_report().dump(), "r"));
   Report old = fused_report();
