@@ -1,5 +1,5 @@
-/* A plugin in plain C against the header alone: elementwise Relu. Also the proof that the ABI needs
- * no C++. */
+/* A plugin in plain C as somebody wrote it for ABI 1.0: elementwise Relu. Frozen with the header; the
+ * build names it and says which header it is compiled with. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "core/abi/inlay_plugin.h"
 
 __attribute__((section(".inlay.manifest"), used, retain)) static const char kManifest[] =
-    "{\"abi\": [1, 0], \"name\": \"plain_c\", \"version\": \"1.0\", \"threads\": \"host-pool\","
+    "{\"abi\": [1, " PLUGIN_MINOR "], \"name\": \"" PLUGIN_NAME "\", \"version\": \"1.0\", \"threads\": \"host-pool\","
     " \"sanitizer\": \"none\", \"patterns\": [{\"id\": \"relu\", \"ops\": [\"Relu\"], \"where\": "
     "\"0: f32\"}]}";
 
@@ -107,7 +107,7 @@ static const inlay_plugin kPlugin = {
     .struct_size = sizeof(inlay_plugin),
     .abi_major = INLAY_ABI_MAJOR,
     .abi_minor = INLAY_ABI_MINOR,
-    .name = "plain_c",
+    .name = PLUGIN_NAME,
     .version = "1.0",
     .init = init,
     .device_info = device_info,

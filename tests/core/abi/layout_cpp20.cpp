@@ -1,0 +1,1 @@
+#include "tests/core/abi/layout.h"
