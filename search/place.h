@@ -6,12 +6,11 @@
 //   write_file("m.plan", to_text(placed.lowered.plan));
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "search/contenders.h"
 #include "search/cost/price.h"
-#include "search/cost/race.h"
 #include "search/lower/lower.h"
 #include "search/strategies/strategy.h"
 
@@ -25,32 +24,6 @@ struct PlaceOptions {
 
 // {"single", "dynamic"}
 const std::vector<std::string>& strategy_names();
-
-// One complete plan in the final comparison.
-struct Contender {
-  std::string name;  // "placement", or the plugin that stands alone
-  SearchResult result;
-  Plan plan;
-  // End to end, from the race that decided about it: a loser's from that which it lost, the winner's
-  // from that with its closest rival, or without a rival from one with itself. Absent: predicted
-  // only.
-  std::optional<Cost> measured;
-  std::string why_not_raced;  // set iff it was not raced
-};
-
-// A race between the contender that led and a challenger: contenders[first] against
-// contenders[second].
-struct Heat {
-  std::size_t first;
-  std::size_t second;
-  RaceResult result;
-};
-
-// A loaded plugin that stands for no contender of its own, and why.
-struct NotConsidered {
-  std::string plugin;
-  std::string reason;
-};
 
 struct Placed {
   Candidates candidates;
