@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/run/executor.h"
+#include "search/check/doing.h"
 #include "search/check/verdict.h"
 #include "search/lower/region_plan.h"
 #include "search/verify/expected.h"
@@ -25,6 +26,7 @@ Expected expectation(Subject& subject, const Sample& sample) {
 
 void require_agrees(Subject& subject, const OpenDevice& device, const Sample& sample,
                     Placement placement) {
+  doing("{}", describe(sample));
   const Compiled compiled = compile(device, sample.region);
   require(compiled.program != nullptr, "{}: compile: expected INLAY_OK, found {}", describe(sample),
           describe(compiled.answer));
@@ -51,10 +53,21 @@ void require_equal(Subject& subject, const Sample& sample, const std::vector<Ten
   require(found.empty(), "{}: {}: {}", what, describe(sample), found);
 }
 
+std::vector<Tensor> reference_outputs(Subject& subject, const Sample& sample,
+                                      const std::vector<Tensor>& inputs) {
+  PluginHost& reference = subject.reference();
+  try {
+    const Lowered lowered = lower_reference(sample.region, reference);
+    return Executor(lowered.plan, lowered.weights, reference).run(inputs);
+  } catch (const Error& error) {
+    skip_undeclared("{}: the reference has no answer: {}", describe(sample), error.what());
+  }
+}
+
 std::vector<const Sample*> accepted(const OpenDevice& device, const SampleSet& set) {
   std::vector<const Sample*> list;
-  std::string reason = "there is none";
   for (const Sample& sample : set.list) {
+    doing("compile of {}", describe(sample));
     const Compiled compiled = compile(device, sample.region);
     if (compiled.program != nullptr) {
       list.push_back(&sample);
@@ -63,7 +76,6 @@ std::vector<const Sample*> accepted(const OpenDevice& device, const SampleSet& s
     require(compiled.answer.status == INLAY_DECLINED,
             "{}: compile: expected INLAY_OK or INLAY_DECLINED, found {}", describe(sample),
             describe(compiled.answer));
-    reason = fmt::format("{}: {}", describe(sample), describe(compiled.answer));
   }
   return list;
 }

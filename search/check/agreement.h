@@ -20,8 +20,12 @@ void require_agrees(Subject& subject, const OpenDevice& device, const Sample& sa
 void require_equal(Subject& subject, const Sample& sample, const std::vector<Tensor>& inputs,
                    const std::vector<Tensor>& results, std::string_view what);
 
+// What the reference plugin gives.
+std::vector<Tensor> reference_outputs(Subject& subject, const Sample& sample,
+                                      const std::vector<Tensor>& inputs);
+
 // Those of the samples that the plugin compiles; a decline is a normal answer.
-// throws  Failure if it compiles none, or answers with anything but a decline
+// throws  Failure if it answers with anything but a decline
 std::vector<const Sample*> accepted(const OpenDevice& device, const SampleSet& set);
 
 }  // namespace inlay::check

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "search/check/agreement.h"
+#include "search/check/doing.h"
 #include "search/check/failing_memory.h"
 #include "search/check/families.h"
 #include "search/check/program_run.h"
@@ -95,6 +96,7 @@ bool is_utf8(const std::string& text) {
 void require_survives(const char* what, const std::function<Answer()>& body) {
   constexpr int kMost = 300;
   for (int n = 0; n < kMost; ++n) {
+    doing("{} while allocation {} fails", what, n + 1);
     Answer answer;
     bool has_failed = false;
     {
@@ -113,6 +115,7 @@ void require_survives(const char* what, const std::function<Answer()>& body) {
 // Whatever leaves the plugin by other ways than returning is an exception.
 template <typename Body>
 void require_returns(const std::string& what, const Body& body) {
+  doing("{}", what);
   inlay_status status = INLAY_OK;
   try {
     status = body();

@@ -107,8 +107,9 @@ std::unique_ptr<Run::Memory> Run::make_memory(const RegionValue& value, Placemen
       memory->data = memory->pages->data() + element;
       break;
     case Placement::kGuardEnd:
-      // A blocked layout's tensors are the host's own: 64-byte aligned, with whole blocks.
-      memory->pages = std::make_unique<Pages>(memory->size_bytes, true, element);
+      // Other layouts than dense are the host's own tensors, aligned as it promises.
+      memory->pages = std::make_unique<Pages>(memory->size_bytes, true,
+                                              value.layout.is_dense() ? element : kAlignment);
       memory->data = memory->pages->data();
       break;
     case Placement::kGuardStart:

@@ -64,8 +64,8 @@ std::map<int, std::string> expected_failures(const fs::path& plugin) {
 
 struct Ended {
   bool has_hung = false;
-  int status = 0;  // of waitpid
-  std::string line;
+  int status = 0;      // of waitpid
+  std::string lines;   // what it reported
   std::string errors;  // the end of what it wrote to standard error
 };
 
@@ -137,7 +137,7 @@ Ended run_worker(const std::vector<std::string>& arguments, std::chrono::millise
   writing = Descriptor();
   Ended ended;
   const Clock::time_point deadline = Clock::now() + timeout;
-  if (!read_all(reading.get(), deadline, &ended.line) || !reap(pid, deadline, &ended.status)) {
+  if (!read_all(reading.get(), deadline, &ended.lines) || !reap(pid, deadline, &ended.status)) {
     ended.has_hung = true;
     ::kill(-pid, SIGKILL);
     ::kill(pid, SIGKILL);
@@ -156,23 +156,40 @@ std::string describe_end(const Ended& ended) {
   return ended.errors.empty() ? how : fmt::format("{}: {}", how, ended.errors);
 }
 
+std::string when(bool is_done, const std::string& doing) {
+  if (is_done) return ", after the check was done";
+  return doing.empty() ? "" : fmt::format(", at: {}", doing);
+}
+
+// The verdict, null if there is none, and what was being done before.
+std::pair<Json, std::string> last_lines(std::string_view lines) {
+  Json verdict;
+  std::string doing;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    const Json line = Json::parse(lines.substr(0, end), nullptr, /*allow_exceptions=*/false);
+    if (line.is_object() && line.contains("status")) verdict = line;
+    if (line.is_object() && line.contains("doing")) doing = line.value("doing", "");
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return {verdict, doing};
+}
+
 Verdict verdict_of(const Check& check, const Ended& ended, std::chrono::milliseconds timeout) {
   Verdict verdict;
   verdict.check = &check;
-  Json line = Json::parse(ended.line, nullptr, /*allow_exceptions=*/false);
+  const auto [line, doing] = last_lines(ended.lines);
   const bool has_line = line.is_object();
   if (ended.has_hung) {
     verdict.status = Status::kHang;
-    verdict.found =
-        fmt::format("no end within {:.0f} s{}", static_cast<double>(timeout.count()) / 1e3,
-                    has_line ? ", after the check was done" : "");
+    verdict.found = fmt::format("no end within {:.0f} s{}",
+                                static_cast<double>(timeout.count()) / 1e3, when(has_line, doing));
     return verdict;
   }
   const bool is_clean = WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == 0;
   if (!has_line || !is_clean) {
     verdict.status = Status::kCrash;
-    verdict.found = fmt::format("the process {}{}", describe_end(ended),
-                                has_line ? ", after the check was done" : "");
+    verdict.found = fmt::format("the process {}{}", describe_end(ended), when(has_line, doing));
     return verdict;
   }
   const std::string status = line.value("status", "fail");

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,15 +17,7 @@ namespace {
 using inlay::check::kVerdictDescriptor;
 
 void write_verdict(const char* status, const std::string& found, bool is_declared) {
-  const nlohmann::json line{{"status", status}, {"found", found}, {"declared", is_declared}};
-  const std::string text =
-      line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t wrote = ::write(kVerdictDescriptor, text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;
-    done += static_cast<std::size_t>(wrote);
-  }
+  inlay::check::write_line({{"status", status}, {"found", found}, {"declared", is_declared}});
 }
 
 void run(const inlay::check::Check& check, inlay::check::Subject& subject) {
