@@ -102,6 +102,9 @@ if(NOT INLAY_SANITIZE MATCHES thread)
     ${INLAY_DEPS_DIR}/openvino/lib/libopenvino.so.2641 ${INLAY_DEPS_DIR}/openvino/include)
 endif()
 if(TARGET OpenVINO::runtime)
+  list(APPEND INLAY_OPENED_LIBRARIES
+    ${INLAY_DEPS_DIR}/openvino/lib/libopenvino_intel_cpu_plugin.so
+    ${INLAY_DEPS_DIR}/openvino/lib/libopenvino_onnx_frontend.so.2641)
   set_target_properties(OpenVINO::runtime PROPERTIES
     INTERFACE_COMPILE_DEFINITIONS OV_THREAD=OV_THREAD_TBB_ADAPTIVE)
   target_link_libraries(OpenVINO::runtime INTERFACE TBB::tbb)
@@ -112,4 +115,5 @@ endif()
 set(INLAY_ONNXRUNTIME_LIBRARY ${INLAY_DEPS_DIR}/onnxruntime/lib/libonnxruntime.so.1)
 if(EXISTS ${INLAY_ONNXRUNTIME_LIBRARY})
   add_library(OnnxRuntime::onnxruntime INTERFACE IMPORTED GLOBAL)
+  list(APPEND INLAY_OPENED_LIBRARIES ${INLAY_ONNXRUNTIME_LIBRARY})
 endif()

@@ -4,7 +4,8 @@
 #   include/inlay/                session.h and inlay.h, with the few headers they need; core/sdk and
 #                                 core/abi for plugins
 #   lib/                          libinlay.so (C), libinlay_cpp.a (C++), and the pinned libraries
-#                                 that no Debian package has: oneTBB, oneDNN and its stand-ins
+#                                 that no Debian package has: oneTBB, oneDNN and its stand-ins,
+#                                 OpenVINO, ONNX Runtime
 #   lib/inlay/                    plugins/, and inlay-run, which `inlay bundle` copies
 #   lib/cmake/Inlay/              find_package(Inlay CONFIG)
 #
@@ -39,11 +40,12 @@ endforeach()
 if(TARGET inlay-run)
   install(TARGETS inlay-run RUNTIME DESTINATION lib/inlay)
 endif()
-foreach(library TBB::tbb DNNL::dnnl)
+foreach(library TBB::tbb DNNL::dnnl OpenVINO::runtime)
   if(TARGET ${library})
     install(FILES $<TARGET_FILE:${library}> DESTINATION lib)
   endif()
 endforeach()
+install(FILES ${INLAY_OPENED_LIBRARIES} DESTINATION lib)
 
 foreach(folder base abi sdk)
   file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/${folder}/*.h)

@@ -65,27 +65,61 @@ std::map<std::string, fs::path> loaded_libraries() {
   return libraries;
 }
 
-// All libraries that the files need, directly or not: by name, where they are.
-std::map<std::string, fs::path> needed_by(std::vector<fs::path> files) {
-  const std::map<std::string, fs::path> loaded = loaded_libraries();
-  std::map<std::string, fs::path> needed;
-  while (!files.empty()) {
-    const fs::path file = files.back();
-    files.pop_back();
-    const DynamicSection section = read_dynamic_section(map_file(file).bytes(), file.string());
-    for (const std::string& name : section.needed) {
-      if (is_glibc(name) || needed.contains(name)) continue;
-      const auto found = loaded.find(name);
-      if (found == loaded.end()) {
-        throw Error(
-            Code::kNotFound,
-            fmt::format("{}: needs {}, which is not loaded in this process", file.string(), name));
+// Collects all libraries that files need, directly or not: by name, where they are.
+class NeededLibraries {
+ public:
+  void add_file(const fs::path& file) {
+    std::vector<fs::path> files{file};
+    while (!files.empty()) {
+      const fs::path from = files.back();
+      files.pop_back();
+      const DynamicSection section = read_dynamic_section(map_file(from).bytes(), from.string());
+      for (const std::string& name : section.needed) {
+        if (is_glibc(name) || needed_.contains(name)) continue;
+        const auto found = loaded_.find(name);
+        if (found == loaded_.end()) fail(from.string(), "needs", name);
+        needed_[name] = found->second;
+        files.push_back(found->second);
       }
-      needed[name] = found->second;
-      files.push_back(found->second);
     }
   }
-  return needed;
+
+  // One that a plugin, or a library it needs, opens by name: if that has not happened here, it lies
+  // beside one of those.
+  void add_opened(const std::string& plugin, const std::string& name) {
+    if (needed_.contains(name)) return;
+    const auto loaded = loaded_.find(name);
+    fs::path place = loaded == loaded_.end() ? fs::path() : loaded->second;
+    for (auto it = needed_.begin(); place.empty() && it != needed_.end(); ++it) {
+      if (fs::exists(it->second.parent_path() / name)) place = it->second.parent_path() / name;
+    }
+    if (place.empty()) fail(fmt::format("plugin '{}'", plugin), "opens", name);
+    needed_[name] = place;
+    add_file(place);
+  }
+
+  const std::map<std::string, fs::path>& list() const { return needed_; }
+
+ private:
+  [[noreturn]] static void fail(const std::string& who, const char* what, const std::string& name) {
+    throw Error(Code::kNotFound,
+                fmt::format("{}: {} {}, which is not loaded in this process", who, what, name));
+  }
+
+  const std::map<std::string, fs::path> loaded_ = loaded_libraries();
+  std::map<std::string, fs::path> needed_;
+};
+
+NeededLibraries libraries_of(const std::vector<fs::path>& objects, const Plan& plan,
+                             const PluginHost& host) {
+  NeededLibraries libraries;
+  for (const fs::path& object : objects) libraries.add_file(object);
+  for (const PlanPlugin& plugin : plan.plugins) {
+    for (const std::string& name : host.find(plugin.name)->manifest.opens) {
+      libraries.add_opened(plugin.name, name);
+    }
+  }
+  return libraries;
 }
 
 // A folder that goes again unless it is kept.
@@ -170,7 +204,8 @@ Bundle fill(const fs::path& folder, const BundleRequest& request, const PlanFile
     bundle.plugins.push_back(plugin.filename().string());
     bundle.size_bytes += copy_object(plugin, folder / "plugins" / plugin.filename(), Role::kPlugin);
   }
-  for (const auto& [name, path] : needed_by(objects)) {
+  const NeededLibraries libraries = libraries_of(objects, plan, host);
+  for (const auto& [name, path] : libraries.list()) {
     bundle.libraries.push_back(name);
     bundle.size_bytes += copy_object(path, folder / "lib" / name, Role::kLibrary);
   }

@@ -7,9 +7,9 @@
 //
 // Which libraries: all that DT_NEEDED names lead to, from the very files that the loader chose in
 // this process, except glibc's own (kGlibcLibraries): a machine has exactly one glibc, which goes
-// with its loader and must be at least as new as the one here. Libraries that a library loads by
-// name while it runs are not seen. The copies lose their RPATHs; the runner's, $ORIGIN/lib, serves
-// all.
+// with its loader and must be at least as new as the one here. Of those that a library opens by name
+// while it runs, the ones that a plugin's manifest lists (`opens`). The copies lose their RPATHs; the
+// runner's, $ORIGIN/lib, serves all.
 #pragma once
 
 #include <cstdint>
