@@ -24,6 +24,7 @@
 // table and the one export.
 #pragma once
 
+#include "core/sdk/expect.h"
 #include "core/sdk/glue.h"
 #include "core/sdk/kernel.h"
 #include "core/sdk/manifest.h"
