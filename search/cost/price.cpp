@@ -189,10 +189,21 @@ class Pricer {
     double alone_ns = 0;
     for (const NodeId node : nodes) alone_ns += node_ns_[static_cast<std::size_t>(node.index)];
     if (alone_ns <= 0) return;
+    const double ratio = kept_ratio(work, work.result.cost->ns / alone_ns);
     for (const int id : work.candidates) {
-      tried_engines_.push_back(
-          {work.plugin, &candidate(id).nodes, work.result.cost->ns / alone_ns});
+      tried_engines_.push_back({work.plugin, &candidate(id).nodes, ratio});
     }
+  }
+
+  // The ratio of the first time, so that a later placement leaves out the same parts although the
+  // times it was made of have been measured better since.
+  double kept_ratio(const Work& work, double ratio) {
+    MeasurementKey key = work.key;
+    key.kind = MeasurementKind::kCheck;
+    key.knobs = "against its nodes alone";
+    if (const auto known = context_.database.find(key)) return known->cost.ns;
+    context_.database.put(key, {.cost = {ratio, ratio, ratio, 1}});
+    return ratio;
   }
 
   // The smallest of the engine's regions around it decides; larger ones come first.

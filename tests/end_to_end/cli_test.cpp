@@ -219,7 +219,7 @@ TEST_F(Cli, InterruptedPlacingKeepsWhatItMeasured) {
     const pid_t pid = start("place " + model.string() + " -o " + path("k.plan").string());
     // Wait until some measurements are in the database, besides a row for each plugin that opened.
     std::int64_t rows = 0;
-    for (int attempt = 0; attempt < 400 && rows < 8; ++attempt) {
+    for (int attempt = 0; attempt < 400 && rows < 12; ++attempt) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       int ignored = 0;
       if (::waitpid(pid, &ignored, WNOHANG) != 0) break;
@@ -230,7 +230,7 @@ TEST_F(Cli, InterruptedPlacingKeepsWhatItMeasured) {
       if (std::system(probe.c_str()) != 0) continue;
       rows = Json::parse(slurp(path("stats")))["rows"];
     }
-    ASSERT_GE(rows, 8) << "placing ended before it could be interrupted";
+    ASSERT_GE(rows, 12) << "placing ended before it could be interrupted";
     ::kill(pid, signal);
     finish(pid);
     EXPECT_FALSE(fs::exists(path("k.plan")));
