@@ -8,6 +8,7 @@
 #                                 OpenVINO, ONNX Runtime
 #   lib/inlay/                    plugins/, and inlay-run, which `inlay bundle` copies
 #   lib/cmake/Inlay/              find_package(Inlay CONFIG)
+#   share/doc/inlay/              plugin_guide.md
 #
 # All of it finds its parts by their place relative to each other, so a prefix may be moved.
 
@@ -55,6 +56,7 @@ foreach(folder base abi sdk)
   install(FILES ${headers} DESTINATION include/inlay/core/${folder})
 endforeach()
 install(FILES core/session/session.h core/session/inlay.h DESTINATION include/inlay)
+install(FILES docs/plugin_guide.md DESTINATION share/doc/inlay)
 
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/InlayConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)

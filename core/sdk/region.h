@@ -140,7 +140,10 @@ class RegionView {
 
   std::string_view pattern() const { return region_->pattern_id; }
   int node_count() const { return region_->node_count; }
-  NodeView node(int i) const { return NodeView(region_->nodes[i]); }
+  NodeView node(int i) const {
+    if (i < 0 || i >= node_count()) throw Decline("region has no node " + std::to_string(i));
+    return NodeView(region_->nodes[i]);
+  }
   // The first node with this operator; nullopt if there is none.
   std::optional<NodeView> find(std::string_view op) const {
     for (int i = 0; i < node_count(); ++i) {
