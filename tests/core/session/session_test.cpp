@@ -262,5 +262,19 @@ TEST_F(SessionTest, APlanOfARegionIsRefused) {
                Code::kUnsupported, "'x' has layout aB4b");
 }
 
+TEST_F(SessionTest, AnIsolatedPluginComputesTheSameInAProcessOfItsOwn) {
+  ASSERT_EQ(::setenv("INLAY_WORKER_PATH", INLAY_BINARY_DIR "/bin/inlay-worker", 1), 0);
+  const Runtime isolated({.plugins = runner_path(), .isolate = {"runner"}, .threads = 2});
+  const fs::path plan = write_plan("isolated");
+  std::vector<float> x(256), y(256), z(256), y_here(256), z_here(256);
+  std::iota(x.begin(), x.end(), 0.0f);
+  Session(isolated, plan).run({{"x", x}}, {{"y", y}, {"z", z}});
+  Session(runtime_, plan).run({{"x", x}}, {{"y", y_here}, {"z", z_here}});
+  EXPECT_EQ(y, y_here);
+  EXPECT_EQ(z, z_here);
+  EXPECT_EQ(y[3], 8);  // (3 + 1) * 2
+  ASSERT_EQ(::unsetenv("INLAY_WORKER_PATH"), 0);
+}
+
 }  // namespace
 }  // namespace inlay
