@@ -52,6 +52,9 @@ struct CostTable {
   std::vector<CandidateCost> candidates;  // by candidate id
   std::map<ConversionKey, ConversionCost> conversions;
   double dispatch_ns = 0;  // what one more step costs the executor beyond the work itself
+  // What the host's threads need to wake after a region on a plugin's own; part of such candidates'
+  // costs already.
+  double wake_ns = 0;
 
   // throws  Error{kInternal} if the conversion was not measured
   const ConversionCost& conversion(const TensorType& type, const Layout& from,

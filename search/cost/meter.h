@@ -35,6 +35,9 @@ class Meter {
   Measurement measure(const MeasurementKey& key, const Lowered& plan,
                       const MeasureRequest& request);
 
+  // Stores and counts what was measured without the worker.
+  void keep(const MeasurementKey& key, const Measurement& measurement);
+
   // Why the plugin must not be opened in this process: in the worker, where it was tried first, its
   // library did not load, crashed or hung. Empty if it opened there. Only that is kept in the
   // database, since other outcomes may be due to this machine's state.

@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "search/cost/boundary.h"
 #include "search/cost/meter.h"
+#include "search/cost/wake.h"
 #include "search/cost/work.h"
 #include "search/verify/verify.h"
 
@@ -112,6 +113,7 @@ class Pricer {
     meter_.expect_more(1);  // dispatch
     for (const WorkGroup& group : groups_) meter_.expect_more(static_cast<int>(group.works.size()));
     overhead_ = price_dispatch(meter_);
+    wake_ns_ = price_wake(meter_);
     cover_nodes();
     note_covered();
     largest_first();
@@ -121,6 +123,7 @@ class Pricer {
 
     Priced priced;
     priced.costs.dispatch_ns = overhead_.dispatch_ns;
+    priced.costs.wake_ns = wake_ns_;
     priced.costs.candidates = candidate_costs();
     check_nodes(priced.costs.candidates);
     const std::vector<ConversionWork> conversions =
@@ -339,12 +342,19 @@ class Pricer {
     work.result.most_threads = 1;
   }
 
+  // After which the host's threads have to be woken.
+  bool has_own_threads(const Work& work) const {
+    const PluginRecord* plugin = context_.host.find(work.plugin);
+    return plugin != nullptr && plugin->manifest.threads != "host-pool" &&
+           work.result.most_threads != 1;
+  }
+
   // Measured alone a region contains what the executor does around one step; the table holds the
-  // work itself.
-  Cost without_overhead(Cost cost) const {
+  // work itself, and what it leaves to the next.
+  Cost in_place(Cost cost, bool has_own_threads) const {
     constexpr double kLeast = 1;  // a region takes some time, whatever the clock's noise says
     for (double* ns : {&cost.ns, &cost.low_ns, &cost.high_ns})
-      *ns = std::max(*ns - overhead_.run_ns, kLeast);
+      *ns = std::max(*ns - overhead_.run_ns, kLeast) + (has_own_threads ? wake_ns_ : 0);
     return cost;
   }
 
@@ -358,7 +368,7 @@ class Pricer {
     for (const WorkGroup& group : groups_) {
       for (const Work& work : group.works) {
         CandidateCost result = work.result;
-        if (result.cost) result.cost = without_overhead(*result.cost);
+        if (result.cost) result.cost = in_place(*result.cost, has_own_threads(work));
         for (const int id : work.candidates) costs[static_cast<std::size_t>(id)] = result;
       }
     }
@@ -393,6 +403,7 @@ class Pricer {
   ExpectedCache expected_;
   std::vector<WorkGroup> groups_;
   StepOverhead overhead_;
+  double wake_ns_ = 0;
   double covered_ns_ = 0;  // 0 until each node has a way to run
   std::vector<double> node_ns_;
   struct TriedEngine {

@@ -212,6 +212,7 @@ Report boundaries_json(const Plan& plan, const CostTable& costs) {
           {"copies", copies},
           {"plugin_switches", switches},
           {"dispatch_ns_per_step", costs.dispatch_ns},
+          {"wake_ns", costs.wake_ns},
           {"dispatch_ns", costs.dispatch_ns * static_cast<double>(plan.steps.size())}};
 }
 

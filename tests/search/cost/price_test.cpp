@@ -379,6 +379,37 @@ TEST_F(PriceTest, SpentBudgetLeavesEveryNodeOneWayToRunAndTheRestWithThatReason)
   EXPECT_EQ(price(graph_, candidates, hurried).stats.measured, 0);
 }
 
+TEST_F(PriceTest, APluginWithThreadsOfItsOwnPaysForWakingTheHosts) {
+  use({"foreigner"}, 2);
+  const Graph small = sizes(1);
+  const Candidates candidates =
+      find_candidates(small, *host_, {.exclude = {"reference"}, .pins = {}});
+  const Priced priced = price(small, candidates, context());
+  double run_ns = -1;
+  std::vector<double> alone_ns;  // with both threads, and with one
+  double wake_ns = -1;
+  database_->for_each([&](const MeasurementKey& key, const Measurement& m) {
+    if (key.subject == "1 steps") run_ns = m.cost.ns;
+    if (key.subject == "waking threads") wake_ns = std::max(0.0, m.cost.ns);
+    if (key.plugin == "foreigner" && key.kind == MeasurementKind::kMeasure)
+      alone_ns.push_back(m.cost.ns);
+  });
+  EXPECT_EQ(priced.costs.wake_ns, wake_ns);
+  const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "foreigner")];
+  ASSERT_TRUE(cost.cost) << cost.reason;
+  // Should noise let one thread look better, nobody sleeps.
+  const double wake = cost.most_threads == 0 ? wake_ns : 0;
+  EXPECT_TRUE(std::any_of(alone_ns.begin(), alone_ns.end(), [&](double ns) {
+    return std::abs(cost.cost->ns - (ns - run_ns + wake)) < 1e-3;
+  })) << cost.cost->ns << " from " << run_ns << " and " << wake;
+}
+
+TEST_F(PriceTest, NothingHasToWakeOnOneThread) {
+  use({"foreigner"}, 1);
+  const Candidates candidates = find_candidates(graph_, *host_);
+  EXPECT_EQ(price(graph_, candidates, context()).costs.wake_ns, 0);
+}
+
 // Each node one way first; then what a library fuses, before other ways to run single nodes.
 TEST_F(PriceTest, TriesLargeRegionsSoonAfterEachNodeHasAWayToRun) {
   use({"fuser"});

@@ -72,4 +72,9 @@ constexpr Pattern kPatterns[] = {
 
 }  // namespace
 
-INLAY_PLUGIN((PluginInfo{.name = RIVAL, .version = "1.0"}), kPatterns, compile);
+#ifndef RIVAL_THREADS
+#define RIVAL_THREADS "host-pool"
+#endif
+
+INLAY_PLUGIN((PluginInfo{.name = RIVAL, .version = "1.0", .threads = RIVAL_THREADS}), kPatterns,
+             compile);
