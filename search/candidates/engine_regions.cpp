@@ -190,7 +190,7 @@ class Grower {
       if (weight_of(weights_, nodes) >= kLeastShare * total) {
         bases.push_back(choose_cuts(graph_, nodes, weights_));
       }
-      propose(std::move(nodes));
+      propose(std::move(nodes), 0);
     }
     for (const Segments& base : bases) split(base, 2);
     propose_segments(bases);
@@ -209,9 +209,11 @@ class Grower {
   }
 
  private:
-  void propose(Nodes nodes) {
+  void propose(Nodes nodes) { propose(std::move(nodes), limits_.least_part_weight); }
+
+  void propose(Nodes nodes, double least_weight) {
     if (nodes.empty() || (limits_.most_nodes > 0 && std::ssize(nodes) > limits_.most_nodes)) return;
-    if (seen_.contains(nodes)) return;
+    if (seen_.contains(nodes) || weight_of(weights_, nodes) < least_weight) return;
     const Hash hash = signature_(nodes);
     if (!accepted_.contains(hash)) {
       if (std::ssize(accepted_) >= limits_.most_regions) {

@@ -23,6 +23,8 @@ namespace inlay {
 struct RegionLimits {
   int most_regions = 24;  // different ones
   int most_nodes = 0;     // in one region; 0: no limit
+  // Of a part of a larger region, as node_weight counts: in less there is nothing to win.
+  double least_part_weight = 0;
 };
 
 struct GrownRegions {

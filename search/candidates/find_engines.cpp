@@ -31,6 +31,7 @@ class EngineFinder {
     limits.most_regions = pattern_.any.max_regions > 0
                               ? std::min(pattern_.any.max_regions, kMostEngineRegions)
                               : kMostEngineRegions;
+    limits.least_part_weight = kLeastPartWeight;
     limits.most_nodes = filter_.is_fusing ? pattern_.any.max_nodes : 1;
     const RegionSignature signature = [this](const std::vector<NodeId>& nodes) {
       Candidate plain = candidate_of(nodes);

@@ -15,6 +15,10 @@ namespace inlay {
 // compiled, checked and timed, which takes an engine from some tenths of a second to seconds.
 inline constexpr int kMostEngineRegions = 24;
 
+// Lighter parts of larger regions are not offered: a core does this much in the ten to twenty
+// microseconds that a call of an engine takes by itself.
+inline constexpr double kLeastPartWeight = 1e6;
+
 struct EngineFinds {
   std::vector<Candidate> candidates;
   std::vector<WhyNot> why_not;  // nodes that it does not take
