@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "search/cli/command.h"
+#include "search/cli/shadowed_libraries.h"
 
 namespace inlay::cli {
 
@@ -43,16 +44,6 @@ struct PluginDiagnosis {
   std::vector<QuarantinedRegion> quarantine;
 };
 
-// Libraries of one SONAME in the worker, where all plugins are loaded as they will be in use.
-struct LibraryDiagnosis {
-  std::string soname;
-  std::filesystem::path loaded;
-  std::vector<std::string> needed_by;       // plugins and libraries, by file name
-  std::vector<std::filesystem::path> also;  // loaded too, under the same SONAME
-  std::vector<std::filesystem::path>
-      passed_by;  // where one of needed_by has a copy that is not used
-};
-
 struct Variable {
   std::string name, value, meaning;
 };
@@ -76,9 +67,5 @@ struct Diagnosis {
 };
 
 Diagnosis diagnose(const Common& common);
-
-// Of the libraries loaded in a process ("/proc/PID/maps"), those that are there twice, or of which
-// one of their users has another copy beside it.
-std::vector<LibraryDiagnosis> find_shadowed(const std::filesystem::path& maps);
 
 }  // namespace inlay::cli

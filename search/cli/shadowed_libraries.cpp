@@ -1,5 +1,8 @@
+#include "search/cli/shadowed_libraries.h"
+
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -7,7 +10,6 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "search/cli/doctor.h"
 #include "search/cli/dynamic_section.h"
 
 namespace inlay::cli {
