@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "graphs/ir/op_table.h"
 #include "graphs/zoo/zoo.h"
 
 namespace inlay {
@@ -130,9 +131,19 @@ struct Segments {
   }
 };
 
+// An activation, a scale, a shift: an engine computes it along with what it follows.
+bool is_follower(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const OpInfo* info = node.domain.empty() ? find_op(node.op) : nullptr;
+  const auto varying = std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return !input.is_none() && !graph.is_constant(input);
+  });
+  return info != nullptr && info->is_elementwise && varying == 1;
+}
+
 // Cuts where at most `most` values are alive, the segments put together that are too light.
-Segments cut(const Nodes& nodes, const std::vector<double>& weights, const std::vector<int>& width,
-             int most) {
+Segments cut(const Graph& graph, const Nodes& nodes, const std::vector<double>& weights,
+             const std::vector<int>& width, int most) {
   Segments made;
   made.nodes = nodes;
   made.total = weight_of(weights, nodes);
@@ -140,10 +151,13 @@ Segments cut(const Nodes& nodes, const std::vector<double>& weights, const std::
   double piece = 0;
   double trifles = 0;
   std::size_t piece_begin = 0;
+  bool is_followed = false;  // whether followers belong to the piece
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     piece += weights[at(nodes[i].index)];
+    is_followed = is_followed || !is_follower(graph, nodes[i]);
     const bool is_last = i + 1 == nodes.size();
-    if (!is_last && width[i] > most) continue;
+    if (!is_last && (width[i] > most || (is_followed && is_follower(graph, nodes[i + 1]))))
+      continue;
     const bool is_light =
         !made.weight.empty() && piece < kTrifle * least && trifles + piece < kMostTrifles * least;
     const bool is_unfinished = !made.weight.empty() && made.weight.back() < least;
@@ -157,6 +171,7 @@ Segments cut(const Nodes& nodes, const std::vector<double>& weights, const std::
     }
     piece = 0;
     piece_begin = i + 1;
+    is_followed = false;
   }
   made.begin.push_back(nodes.size());
   return made;
@@ -167,7 +182,7 @@ Segments choose_cuts(const Graph& graph, const Nodes& nodes, const std::vector<d
   Segments best;
   double best_share = 2;
   for (int most = 1; most <= kWidestCut; ++most) {
-    Segments made = cut(nodes, weights, width, most);
+    Segments made = cut(graph, nodes, weights, width, most);
     const double largest = *std::max_element(made.weight.begin(), made.weight.end());
     const double share = made.total > 0 ? largest / made.total : 1;
     if (share >= best_share) continue;
