@@ -61,7 +61,7 @@ class Examples(unittest.TestCase):
     def place(cls, name, *flags):
         plan = cls.folder / name
         run(cls.prefix / "bin/inlay", "place", cls.model, "-o", plan, "--db", cls.folder / "costs",
-            "--threads", 1, *flags)
+            "--threads", 1, "--budget", 2, *flags)
         return plan
 
     def test_cpp_program_runs_a_plan(self):
@@ -85,6 +85,25 @@ class Examples(unittest.TestCase):
         self.assertIn("agrees with the whole model run on", out)
         exports = run("nm", "-D", "--defined-only", plugin).stdout.split("\n")
         self.assertEqual([line.split()[-1] for line in exports if line], ["inlay_plugin_query"])
+
+    def test_new_plugin_of_an_installation_builds_against_it_alone(self):
+        folder = self.folder / "new plugin"
+        run(self.prefix / "bin/inlay", "new-plugin", "brand_new", "--dir", folder)
+        run(ARGUMENTS.cmake, "-S", folder, "-B", folder / "build")
+        run(ARGUMENTS.cmake, "--build", folder / "build")
+        plugin = folder / "build/brand_new.so"
+        self.assertIn(str(self.prefix), (folder / "build/CMakeCache.txt").read_text())
+        plan = self.place("new.plan", "--with", plugin, "--pin", "relu=brand_new")
+        self.assertIn("brand_new", plan.read_text())
+        result = run(self.prefix / "bin/inlay", "new-plugin", "brand_new", "--dir", folder,
+                     check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("expected a new or empty folder", result.stderr)
+
+    def test_plugin_in_plain_c_is_used(self):
+        plugin = self.build / "plugins/plain_c.so"
+        plan = self.place("c.plan", "--with", plugin, "--pin", "relu=plain_c")
+        self.assertIn("plain_c", plan.read_text())
 
     def test_installed_files_find_each_other_by_relative_places_only(self):
         objects = [path for path in self.prefix.rglob("*")
