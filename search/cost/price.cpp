@@ -149,6 +149,41 @@ class Pricer {
         if (work->result.cost) break;
       }
     }
+    cover_left_nodes();
+  }
+
+  // A pin to a plugin that takes a node with others only leaves no way to run it alone.
+  void cover_left_nodes() {
+    std::vector<bool> is_covered(static_cast<std::size_t>(graph_.node_count()));
+    const auto cover = [&](const Candidate& c) {
+      for (const NodeId node : c.nodes) is_covered[static_cast<std::size_t>(node.index)] = true;
+    };
+    for (const Candidate& c : candidates_.list) {
+      if (c.plugin == kViewPlugin) cover(c);
+    }
+    const auto cover_with = [&](const Work& work) {
+      for (const int id : work.candidates) cover(candidate(id));
+    };
+    const auto adds_nodes = [&](const Work& work) {
+      return std::any_of(work.candidates.begin(), work.candidates.end(), [&](int id) {
+        const std::vector<NodeId>& nodes = candidate(id).nodes;
+        return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+          return !is_covered[static_cast<std::size_t>(node.index)];
+        });
+      });
+    };
+    for (const WorkGroup& group : groups_) {
+      for (const Work& work : group.works) {
+        if (work.result.cost) cover_with(work);
+      }
+    }
+    for (WorkGroup& group : groups_) {
+      for (Work* work : form_.order(group)) {
+        if (work->is_done || !adds_nodes(*work)) continue;
+        price_work(*work, kInfinity, Need::kRequired);
+        if (work->result.cost) cover_with(*work);
+      }
+    }
   }
 
   // The time of each node alone, the best way known so far, and so the model's.

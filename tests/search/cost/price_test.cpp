@@ -380,6 +380,29 @@ TEST_F(PriceTest, SpentBudgetLeavesEveryNodeOneWayToRunAndTheRestWithThatReason)
   EXPECT_EQ(price(graph_, candidates, hurried).stats.measured, 0);
 }
 
+TEST_F(PriceTest, SpentBudgetLeavesAWayToRunANodeThatIsPinnedToAPluginThatTakesItWithOthersOnly) {
+  use({"fuser"});
+  Candidates candidates = find_candidates(graph_, *host_);
+  // As after a pin of all nodes to a plugin with patterns of several nodes.
+  std::erase_if(candidates.list, [](const Candidate& c) { return c.nodes.size() == 1; });
+  ASSERT_FALSE(candidates.list.empty());
+  candidates.by_node.assign(graph_.nodes().size(), {});
+  for (std::size_t id = 0; id < candidates.list.size(); ++id) {
+    for (const NodeId node : candidates.list[id].nodes) {
+      candidates.by_node[static_cast<std::size_t>(node.index)].push_back(static_cast<int>(id));
+    }
+  }
+  PriceContext hurried = context();
+  hurried.budget = std::chrono::milliseconds(1);
+  const Priced priced = price(graph_, candidates, hurried);
+  std::set<NodeId> runnable;
+  for (std::size_t id = 0; id < candidates.list.size(); ++id) {
+    if (!priced.costs.candidates[id].cost) continue;
+    runnable.insert(candidates.list[id].nodes.begin(), candidates.list[id].nodes.end());
+  }
+  EXPECT_EQ(runnable.size(), graph_.nodes().size());
+}
+
 TEST_F(PriceTest, APluginWithThreadsOfItsOwnPaysForWakingTheHosts) {
   use({"foreigner"}, 2);
   const Graph small = sizes(1);
