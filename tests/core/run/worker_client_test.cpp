@@ -165,6 +165,23 @@ TEST_F(WorkerClientTest, ReturnsOutputs) {
   EXPECT_THROW(worker_.outputs(builder.plan(), builder.weights(), {}, kPatience), Error);
 }
 
+// What is checked is timed next.
+TEST_F(WorkerClientTest, CompilesOnceWhatItRunsAndThenTimes) {
+  const Tensor input = Tensor::zeros({DType::kF32, {64}});
+  const auto compiled = [&](const PlanBuilder& builder) {
+    const auto result =
+        worker_.outputs(builder.plan(), builder.weights(), std::vector{input}, kPatience);
+    return std::get<std::vector<Tensor>>(result).front().as<float>()[0];
+  };
+  const PlanBuilder first = one_step("Nth");
+  EXPECT_EQ(compiled(first), 1);
+  EXPECT_TRUE(std::holds_alternative<Stats>(measure("Nth")));
+  EXPECT_TRUE(std::holds_alternative<Stats>(measure("Nth")));  // again: compiled anew
+  EXPECT_EQ(compiled(first), 3);
+  EXPECT_TRUE(std::holds_alternative<Stats>(measure("Same")));  // another: compiled itself
+  EXPECT_EQ(compiled(first), 5);
+}
+
 TEST_F(WorkerClientTest, ChecksAPlanAgainstAnother) {
   const PlanBuilder right = one_step("Increment");
   const PlanBuilder wrong = one_step("Wrong");

@@ -1,5 +1,6 @@
 // A plugin whose operators do what a test of the executor or of the worker asks for, the worst
 // included.
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -49,6 +50,8 @@ class Runner : public Kernel {
       for (std::int64_t i = 0; i < out[0].count(); ++i) y[i] = static_cast<float>(cap_);
     } else if (op_ == "Pid") {
       for (std::int64_t i = 0; i < out[0].count(); ++i) y[i] = static_cast<float>(::getpid());
+    } else if (op_ == "Nth") {
+      for (std::int64_t i = 0; i < out[0].count(); ++i) y[i] = static_cast<float>(nth_);
     } else if (op_ == "IsAligned") {
       const bool is_aligned = reinterpret_cast<std::uintptr_t>(x) % sizeof(float) == 0 &&
                               reinterpret_cast<std::uintptr_t>(y) % sizeof(float) == 0;
@@ -71,8 +74,11 @@ class Runner : public Kernel {
     return x + 1;  // Increment, Slow
   }
 
+  static inline std::atomic<int> compiled_{0};
+
   std::string op_;
   int cap_;
+  int nth_ = ++compiled_;
   const float* weight_ = nullptr;
   float scale_ = 1;
 };
@@ -80,7 +86,7 @@ class Runner : public Kernel {
 constexpr Pattern kPatterns[] = {
     {.id = "runner",
      .ops = "Increment Same Scale ScaleCopy Workspace Add Cap IsAligned Wrong Slow Crash Exit Hang "
-            "Fail Decline CrashCompile HangCompile CrashBelowZero HangBelowZero Pid"}};
+            "Fail Decline CrashCompile HangCompile CrashBelowZero HangBelowZero Pid Nth"}};
 
 std::unique_ptr<Kernel> compile(const RegionView& region, const CompileContext& context) {
   const std::string_view op = region.node(0).op();
