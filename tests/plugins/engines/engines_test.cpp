@@ -22,6 +22,7 @@
 #include "search/candidates/candidates.h"
 #include "search/lower/region_plan.h"
 #include "search/verify/expected.h"
+#include "tests/graphs/onnx/operator_cases.h"
 
 namespace inlay {
 namespace {
@@ -204,6 +205,28 @@ TEST_P(Engines, AgreeWithTheReference) {
   EXPECT_EQ(check(recurrent_net()), "");
   EXPECT_EQ(check(token_net()), "");
   EXPECT_EQ(check(moving_net()), "");
+}
+
+// What they cannot run they decline; nothing comes out wrong.
+TEST_P(Engines, EachOperatorIsRightOrDeclined) {
+  int right = 0;
+  const std::vector<OperatorCase> cases = operator_cases();
+  // Of random operands: scales of either sign, divisors that are zero.
+  const std::set<std::string> undefined = {"QLinearConv", "QLinearMatMul", "Mod"};
+  for (const OperatorCase& item : cases) {
+    if (undefined.contains(item.op)) continue;
+    SCOPED_TRACE(item.op);
+    const Graph graph = graph_of(item);
+    const Candidates found = find_candidates(graph, host());
+    const bool is_offered = std::any_of(found.list.begin(), found.list.end(),
+                                        [](const Candidate& c) { return c.plugin == GetParam(); });
+    if (!is_offered) continue;
+    const std::string answer = check(graph);
+    right += answer.empty() ? 1 : 0;
+    EXPECT_TRUE(answer.empty() || answer.starts_with("declined: ")) << answer;
+    if (!answer.empty()) std::printf("%s %s\n", item.op.c_str(), answer.c_str());
+  }
+  EXPECT_GT(right, static_cast<int>(cases.size()) * 3 / 4);
 }
 
 TEST_P(Engines, TwinsRunAtOnceEachOnItsOwnMemory) {
