@@ -1,6 +1,6 @@
 // A plugin's results against the reference's, by the tolerance that its pattern declares.
 //
-//   require_agrees(subject, device, sample);   // three sets of inputs, as before a region is used
+//   require_agrees(subject, device, sample);
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ namespace inlay::check {
 // Compiles the sample, and runs it in memory of this placement on the inputs that search/verify
 // uses. throws  Failure naming the sample and the first element that is out of bounds
 void require_agrees(Subject& subject, const OpenDevice& device, const Sample& sample,
-                    Placement placement = Placement::kAligned);
+                    Placement placement = Placement::kAligned, bool on_all_inputs = false);
 
 // The same for results that are there already.
 void require_equal(Subject& subject, const Sample& sample, const std::vector<Tensor>& inputs,

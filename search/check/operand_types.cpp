@@ -82,7 +82,8 @@ TensorType first_operand(const NodeDraft& draft, Draw& draw) {
   if (op == "Pow" || op == "Mod") return {DType::kF32, random_shape(draw, 1, 4)};
   if (is_reduce(op) || op.starts_with("Arg") || op == "TopK")
     return {DType::kF32, random_shape(draw, 1, 4)};
-  return {DType::kF32, random_shape(draw, 1, 4)};
+  // Mostly of several dimensions: a handful of elements shows little.
+  return {DType::kF32, draw.chance(0.15) ? random_shape(draw, 0, 1) : random_shape(draw, 2, 4)};
 }
 
 // A shape that broadcasts to `shape`, or `shape` broadcasts to it.
@@ -181,7 +182,10 @@ TensorType index_operand(const NodeDraft& draft, std::size_t i, Draw& draw) {
                  data.end());
     return {draft.known[0]->dtype, shape};
   }
-  if (draft.op == "Gather") return {DType::kI64, random_shape(draw, 1, 2)};
+  if (draft.op == "Gather") {
+    if (draw.chance(0.3)) return {DType::kI64, draw.chance(0.5) ? Shape{} : Shape{1}};
+    return {DType::kI64, random_shape(draw, 1, 2)};
+  }
   if (draft.op == "GatherND" || draft.op == "ScatterND")
     return {DType::kI64, {draw.between(1, 3), 1}};
   Shape shape = data;  // GatherElements, ScatterElements

@@ -93,11 +93,18 @@ class SampleMaker {
     const Manifest single = manifest_of(manifest_, declared);
     const bool is_list = pattern.root == nullptr;
     const std::vector<std::string> ops = is_list ? pattern.ops : root_ops(pattern);
+    // A pattern of one operator gets several samples, for its layouts and for more than one shape.
+    const auto wanted = static_cast<int>(std::clamp<std::size_t>(
+        std::max(pattern.variants.size(), 3 / std::max<std::size_t>(ops.size(), 1)), 1, 4));
     int made = 0;
     for (const std::string& op : ops) {
       if (!is_list && made >= options_.most_per_pattern) break;
-      made += add_sample(pattern, single, {.root = op},
-                         fmt::format("pattern '{}': {}", pattern.id, op));
+      for (int i = 0; i < (is_list ? 1 : wanted); ++i) {
+        const int added = add_sample(pattern, single, {.root = op},
+                                     fmt::format("pattern '{}': {}", pattern.id, op));
+        made += added;
+        if (added == 0) break;
+      }
     }
     if (pattern.links.empty()) return;
     for (int links = 1; links <= std::min(pattern.most_links, 3); ++links) {

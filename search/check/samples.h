@@ -43,7 +43,7 @@ struct SampleSet {
 struct SampleOptions {
   SampleKind kind = SampleKind::kPlain;
   std::uint64_t seed = 1;
-  int most_per_pattern = 6;  // operators of an `ops` list have one each whatever this says
+  int most_per_pattern = 8;  // operators of an `ops` list have one each whatever this says
 };
 
 // Patterns that want CPU features that are missing here are left out.

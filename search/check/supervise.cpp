@@ -107,7 +107,8 @@ bool reap(pid_t pid, Clock::time_point deadline, int* status) {
   }
 }
 
-Ended run_worker(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout) {
+Ended run_worker(const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& environment, std::chrono::milliseconds timeout) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     throw Error(Code::kIo, fmt::format("pipe: {}", std::strerror(errno)));
@@ -127,8 +128,13 @@ Ended run_worker(const std::vector<std::string>& arguments, std::chrono::millise
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  std::vector<char*> envp;
+  for (const std::string& variable : environment)
+    envp.push_back(const_cast<char*>(variable.c_str()));
+  for (char** variable = environ; *variable != nullptr; ++variable) envp.push_back(*variable);
+  envp.push_back(nullptr);
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  const int error = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
@@ -237,7 +243,7 @@ std::vector<Verdict> run_checks(const fs::path& plugin, const std::vector<const 
         const Clock::time_point begin = Clock::now();
         const Ended ended = run_worker({worker.string(), plugin.string(),
                                         options.reference.string(), fmt::to_string(checks[i]->id)},
-                                       options.timeout);
+                                       options.environment, options.timeout);
         Verdict verdict = verdict_of(*checks[i], ended, options.timeout);
         verdict.time = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
         expect_failure(expected, &verdict);

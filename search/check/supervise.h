@@ -48,6 +48,7 @@ struct CheckOptions {
   // Called as each verdict is there; may be empty.
   std::function<void(const Verdict&)> progress;
   int parallel = 1;
+  std::vector<std::string> environment;  // "NAME=value", added to the processes'
 };
 
 // `plugin` is a file. Verdicts are in the order of `checks`. A check that the manifest expects to
