@@ -42,9 +42,9 @@ class Reader:
 
     def run(self, command):
         print(f"$ {command}", flush=True)
-        # Short budgets measure less, and nothing here claims a time; what is pinned must be measured.
+        # Short budgets measure less, and nothing here claims a time.
         if command.startswith("inlay place"):
-            command += f" --budget {30 if '--pin' in command else 2} --threads 1"
+            command += " --budget 2 --threads 1"
         result = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment,
                                 text=True, capture_output=True)
         if result.returncode != 0:
