@@ -72,6 +72,17 @@ int show_devices(const Common& common) {
   return 0;
 }
 
+// What an engine takes, in words; empty for a pattern of another kind.
+std::string engine_text(const EngineRule& rule) {
+  if (rule.opset == 0) return "";
+  std::string text = fmt::format("regions as ONNX models of opset {}", rule.opset);
+  if (!rule.allow.empty()) text += fmt::format(", of {}", fmt::join(rule.allow, " "));
+  if (!rule.deny.empty()) text += fmt::format(", without {}", fmt::join(rule.deny, " "));
+  if (!rule.dtypes.empty()) text += fmt::format(", in {}", fmt::join(rule.dtypes, " "));
+  if (rule.max_nodes > 0) text += fmt::format(", of up to {} nodes", rule.max_nodes);
+  return text;
+}
+
 Json plugin_json(const PluginRecord& record) {
   Json json{{"path", record.path.string()}};
   if (record.refused) {
@@ -90,6 +101,7 @@ Json plugin_json(const PluginRecord& record) {
     json["patterns"].push_back({{"id", p.id},
                                 {"match", p.match},
                                 {"ops", p.ops},
+                                {"any", engine_text(p.any)},
                                 {"where", p.where},
                                 {"layouts", p.layouts},
                                 {"tolerance", p.tolerance}});
@@ -108,10 +120,12 @@ void print_patterns(const PluginRecord& record) {
     const std::pair<const char*, std::string> rows[] = {
         {"matches", p.match},
         {"any of", fmt::format("{}", fmt::join(p.ops, " "))},
+        {"takes", engine_text(p.any)},
         {"where", p.where},
         {"tolerance", p.tolerance}};
     for (const auto& [key, text] : rows) {
-      if (!text.empty()) fmt::print("    {:<9}  {}\n", key, wrapped(printable(text), kWidth, kIndent));
+      if (!text.empty())
+        fmt::print("    {:<9}  {}\n", key, wrapped(printable(text), kWidth, kIndent));
     }
   }
 }
