@@ -39,20 +39,31 @@ class PluginProcess {
   WorkerClient& client() { return client_; }
 
   // throws  Error{kPluginFailed} "plugin 'acme', in a process of its own: …", or {kNoMemory}
+  //   region  of what was asked for; null: of nothing in particular
   template <typename T>
-  T take(WorkerResult<T>&& result) {
+  T take(WorkerResult<T>&& result, const Region* region = nullptr) {
     if (T* value = std::get_if<T>(&result)) return std::move(*value);
-    fail(std::move(result));
+    fail(result, region);
   }
 
   template <typename T>
-  [[noreturn]] void fail(const WorkerResult<T>& result) {
+  [[noreturn]] void fail(const WorkerResult<T>& result, const Region* region) {
     const auto* crash = std::get_if<Crashed>(&result);
     const auto* hang = std::get_if<Hung>(&result);
     if (crash != nullptr || hang != nullptr) {
+      IsolatedPlugins::Death death{.how = {},
+                                   .plugin = record.manifest.name,
+                                   .build_id = record.build_id,
+                                   .region = {},
+                                   .what = {}};
+      if (crash != nullptr) death.how = *crash;
+      if (hang != nullptr) death.how = *hang;
+      if (region != nullptr) {
+        death.region = region_hash(*region, /*with_constants=*/false).hex();
+        death.what = summary(*region);
+      }
       const std::lock_guard lock(deaths_->mutex);
-      if (crash != nullptr) deaths_->crash = *crash;
-      if (hang != nullptr) deaths_->hang = *hang;
+      deaths_->latest = std::move(death);
     }
     throw Error(Code::kPluginFailed,
                 fmt::format("plugin '{}', in a process of its own: {}{}", record.manifest.name,
@@ -149,7 +160,7 @@ struct IsolatedRegion {
   }
 
   void be_loaded() {
-    if (life != process->life()) process->take(load());
+    if (life != process->life()) process->take(load(), &plan.regions[0]);
   }
 };
 
@@ -189,7 +200,7 @@ class IsolatedInstance : public Instance {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       copy(memory_.data() + slots_.inputs[i], inputs_[i], size_of_value(plan, plan.inputs[i]));
     }
-    process.take(process.client().run(instance_, process.patience()));
+    process.take(process.client().run(instance_, process.patience()), &plan.regions[0]);
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       copy(outputs_[o], memory_.data() + slots_.outputs[o], size_of_value(plan, plan.outputs[o]));
     }
@@ -271,7 +282,7 @@ class IsolatedDevice : public Device {
       if (declined != nullptr) *declined = no->reason;
       return nullptr;
     }
-    if (!std::holds_alternative<Loaded>(result)) process_->fail(result);
+    if (!std::holds_alternative<Loaded>(result)) process_->fail(result, &region);
     return std::make_unique<IsolatedProgram>(std::move(made));
   }
 
@@ -294,18 +305,12 @@ OpenIsolated IsolatedPlugins::opener(const IsolateOptions& options) {
 
 void IsolatedPlugins::forget_death() {
   const std::lock_guard lock(deaths_->mutex);
-  deaths_->crash.reset();
-  deaths_->hang.reset();
+  deaths_->latest.reset();
 }
 
-std::optional<Crashed> IsolatedPlugins::last_crash() const {
+std::optional<IsolatedPlugins::Death> IsolatedPlugins::last_death() const {
   const std::lock_guard lock(deaths_->mutex);
-  return deaths_->crash;
-}
-
-std::optional<Hung> IsolatedPlugins::last_hang() const {
-  const std::lock_guard lock(deaths_->mutex);
-  return deaths_->hang;
+  return deaths_->latest;
 }
 
 }  // namespace inlay

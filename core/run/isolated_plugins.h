@@ -16,6 +16,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <variant>
 
 #include "core/host/plugin_host.h"
 #include "core/run/worker_client.h"
@@ -35,14 +37,19 @@ class IsolatedPlugins {
   OpenIsolated opener(const IsolateOptions& options);
 
   // How the latest of the processes that a plugin ended ended, since forget_death().
+  struct Death {
+    std::variant<Crashed, Hung> how;
+    std::string plugin;
+    std::string build_id;
+    std::string region;  // hash without constants, of what was compiled or run; empty: neither
+    std::string what;    // a summary of it
+  };
   void forget_death();
-  std::optional<Crashed> last_crash() const;
-  std::optional<Hung> last_hang() const;
+  std::optional<Death> last_death() const;
 
   struct Deaths {
     std::mutex mutex;
-    std::optional<Crashed> crash;
-    std::optional<Hung> hang;
+    std::optional<Death> latest;
   };
 
  private:

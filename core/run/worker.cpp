@@ -87,10 +87,12 @@ class Worker {
  private:
   // What failed may have failed because a plugin ended its own process.
   void tell_death(Json* outcome) const {
-    if (const std::optional<Crashed> crash = isolated_.last_crash()) {
+    const std::optional<IsolatedPlugins::Death> death = isolated_.last_death();
+    if (!death) return;
+    if (const auto* crash = std::get_if<Crashed>(&death->how)) {
       *outcome = {{"crashed", {crash->signal, crash->exit_status}}};
-    } else if (const std::optional<Hung> hang = isolated_.last_hang()) {
-      *outcome = {{"hung", bits_json(hang->seconds)}};
+    } else {
+      *outcome = {{"hung", bits_json(std::get<Hung>(death->how).seconds)}};
     }
   }
 

@@ -255,6 +255,7 @@ int run_plan(const Common& common, const RunFlags& flags) {
   Common with_threads = common;
   if (with_threads.threads == 0) with_threads.threads = plan.threads;
   Session session(with_threads);
+  const QuarantineInUse quarantine(session, common.database);
   if (!flags.check_against.empty()) session.host.open_device(flags.check_against);  // is it there?
   const Weights weights = open_weights(files.weights, plan.constants);
   const RunInputs inputs = read_inputs(plan, flags.inputs, flags.seed, read_tensors);

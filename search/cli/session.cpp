@@ -18,6 +18,7 @@
 #include "search/cli/printable.h"
 #include "search/cost/database.h"
 #include "search/session/place_model.h"
+#include "search/verify/outcome.h"
 
 namespace inlay::cli {
 namespace {
@@ -91,7 +92,7 @@ void check_names(const char* flag, const std::vector<std::string>& names, const 
   }
 }
 
-HostOptions make_host_options(const Common& common, ThreadPool& pool) {
+HostOptions make_host_options(const Common& common, ThreadPool& pool, IsolatedPlugins& isolated) {
   HostOptions options;
   for (const std::string& path : common.with) {
     check_plugin_path(path);
@@ -102,7 +103,7 @@ HostOptions make_host_options(const Common& common, ThreadPool& pool) {
   options.exclude = common.exclude;
   options.find_fault = pattern_fault;
   options.isolate = common.isolate;
-  options.open_isolated = IsolatedPlugins().opener({.threads = pool.threads()});
+  options.open_isolated = isolated.opener({.threads = pool.threads()});
   options.threads = pool.threads();
   options.parallel_for = pool.parallel_for();
   options.execute_on = pool.execute_on();
@@ -130,10 +131,38 @@ std::unique_ptr<Log> make_log(const Common& common) {
 Session::Session(const Common& common)
     : log(make_log(common)),
       pool(thread_count(common)),
-      host_options(make_host_options(common, pool)),
+      host_options(make_host_options(common, pool, isolated)),
       host(*log, host_options) {
   check_names("--exclude", common.exclude, host);
   check_names("--isolate", common.isolate, host);
+}
+
+QuarantineInUse::QuarantineInUse(const Session& session, std::string database)
+    : session_(session), database_(std::move(database)) {}
+
+QuarantineInUse::~QuarantineInUse() {
+  try {
+    record();
+  } catch (const std::exception& error) {  // the crash itself is told anyway
+    session_.log->warn("quarantine not kept", {{"reason", error.what()}});
+  }
+}
+
+void QuarantineInUse::record() const {
+  const std::optional<IsolatedPlugins::Death> death = session_.isolated.last_death();
+  if (!death || death->region.empty()) return;
+  const WorkerResult<Ran> outcome = std::visit(
+      [](const auto& how) { return WorkerResult<Ran>(how); }, death->how);
+  if (is_transient(outcome)) return;
+  MeasurementKey key;
+  key.kind = MeasurementKind::kCheck;
+  key.subject = death->region;
+  key.plugin = death->plugin;
+  key.build_id = death->build_id;
+  key.threads = session_.pool.threads();
+  key.knobs = "in use";
+  CostDatabase(database_path(database_))
+      .put(key, {.status = status_of(outcome), .reason = reason_of(outcome, death->what)});
 }
 
 Imported import_model(const std::filesystem::path& path, const ImportFlags& flags,

@@ -10,6 +10,7 @@
 
 #include "core/base/log.h"
 #include "core/host/plugin_host.h"
+#include "core/run/isolated_plugins.h"
 #include "core/run/thread_pool.h"
 #include "graphs/onnx/import.h"
 #include "search/cli/command.h"
@@ -26,8 +27,25 @@ struct Session {
 
   std::unique_ptr<Log> log;
   ThreadPool pool;
+  IsolatedPlugins isolated;  // of --isolate
   HostOptions host_options;
   PluginHost host;
+};
+
+// When it goes: a region that ended its plugin's own process (--isolate) meanwhile is put into
+// quarantine, so that the next placement leaves it out.
+class QuarantineInUse {
+ public:
+  QuarantineInUse(const Session& session, std::string database);
+  ~QuarantineInUse();
+  QuarantineInUse(const QuarantineInUse&) = delete;
+  QuarantineInUse& operator=(const QuarantineInUse&) = delete;
+
+ private:
+  void record() const;
+
+  const Session& session_;
+  std::string database_;
 };
 
 // Imports a model with constants folded by the reference plugin.

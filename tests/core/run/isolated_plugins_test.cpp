@@ -101,7 +101,12 @@ TEST_F(IsolatedPluginsTest, ACrashIsOneErrorAndTheNextRunStartsAgain) {
     const std::string error = error_of(*executor, row({-1, 0, 0, 0}));
     expect_in(error, "plugin 'runner', in a process of its own: crashed: ");
     expect_in(error, "the next run starts it again");
-    EXPECT_TRUE(isolated_.last_crash().has_value());
+    ASSERT_TRUE(isolated_.last_death().has_value());
+    EXPECT_TRUE(std::holds_alternative<Crashed>(isolated_.last_death()->how));
+    EXPECT_EQ(isolated_.last_death()->plugin, "runner");
+    EXPECT_EQ(isolated_.last_death()->build_id, host.find("runner")->build_id);
+    EXPECT_NE(isolated_.last_death()->region, "");
+    expect_in(isolated_.last_death()->what, "CrashBelowZero");
   }
   EXPECT_EQ(other->run(good).at(0), row({2, 3, 4, 5}));  // its process went with the other's
 }
@@ -111,7 +116,8 @@ TEST_F(IsolatedPluginsTest, AHangIsOneErrorAndTheNextRunStartsAgain) {
   const auto executor = executor_of("HangBelowZero", host);
   const std::vector<Tensor> good = {row({1, 2, 3, 4})};
   expect_in(error_of(*executor, row({-1, 0, 0, 0})), "hung");
-  EXPECT_TRUE(isolated_.last_hang().has_value());
+  ASSERT_TRUE(isolated_.last_death().has_value());
+  EXPECT_TRUE(std::holds_alternative<Hung>(isolated_.last_death()->how));
   // Starting again may take longer than the patience of this test on a loaded machine.
   for (int attempt = 0; attempt < 20; ++attempt) {
     const std::string error = error_of(*executor, good[0]);

@@ -85,8 +85,10 @@ class Runner : public Kernel {
 
 constexpr Pattern kPatterns[] = {
     {.id = "runner",
-     .ops = "Increment Same Scale ScaleCopy Workspace Add Cap IsAligned Wrong Slow Crash Exit Hang "
-            "Fail Decline CrashCompile HangCompile CrashBelowZero HangBelowZero Pid Nth"}};
+     // Plans of these tests put all operators into the domain "test".
+     .ops = "test.Nothing Increment Same Scale ScaleCopy Workspace Add Cap IsAligned Wrong Slow "
+            "Crash Exit Hang Fail Decline CrashCompile HangCompile CrashBelowZero HangBelowZero "
+            "Pid Nth"}};
 
 std::unique_ptr<Kernel> compile(const RegionView& region, const CompileContext& context) {
   const std::string_view op = region.node(0).op();
