@@ -38,11 +38,10 @@ inline void expect_nodes(const RegionView& region, std::initializer_list<std::st
 
 inline ValueView expect(const ValueView& value, inlay_dtype dtype, int rank = kAnyRank) {
   if (value.dtype() == dtype && (rank == kAnyRank || value.rank() == rank)) return value;
-  throw Decline("'" + std::string(value.name()) + "': expected element type " +
-                std::to_string(dtype) +
-                (rank == kAnyRank ? std::string() : " and rank " + std::to_string(rank)) +
-                ", found " + std::to_string(value.dtype()) + " and rank " +
-                std::to_string(value.rank()));
+  throw Decline(
+      "'" + std::string(value.name()) + "': expected element type " + std::to_string(dtype) +
+      (rank == kAnyRank ? std::string() : " and rank " + std::to_string(rank)) + ", found " +
+      std::to_string(value.dtype()) + " and rank " + std::to_string(value.rank()));
 }
 
 inline ValueView expect_constant(const ValueView& value, inlay_dtype dtype, int rank = kAnyRank) {

@@ -18,6 +18,7 @@
 
 #include "core/abi/inlay_plugin.h"
 #include "core/sdk/cpu_fingerprint.h"
+#include "core/sdk/declared.h"
 #include "core/sdk/host_table.h"
 #include "core/sdk/kernel.h"
 #include "core/sdk/manifest.h"
@@ -238,10 +239,15 @@ struct Glue {
   INLAY_MANIFEST_SECTION constexpr auto kInlayManifest =                                         \
       ::inlay::sdk::manifest_text<::inlay::sdk::manifest_size(kInlayInfo, patterns)>(kInlayInfo, \
                                                                                      patterns);  \
+  std::unique_ptr<::inlay::sdk::Kernel> inlay_compile_declared(                                  \
+      const ::inlay::sdk::RegionView& region, const ::inlay::sdk::CompileContext& context) {     \
+    ::inlay::sdk::require_declared(patterns, region);                                            \
+    return compile_function(region, context);                                                    \
+  }                                                                                              \
   }                                                                                              \
   extern "C" __attribute__((visibility("default"))) const inlay_plugin* inlay_plugin_query(      \
       std::uint32_t major, std::uint32_t) {                                                      \
-    return ::inlay::sdk::Glue<kInlayInfo, compile_function, kInlayHooks>::query(major);          \
+    return ::inlay::sdk::Glue<kInlayInfo, inlay_compile_declared, kInlayHooks>::query(major);    \
   }                                                                                              \
   static_assert(true)
 

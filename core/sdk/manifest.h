@@ -79,7 +79,29 @@ class ManifestWriter {
     put(']');
   }
 
+  // "name: text; name: text" as an object.
+  constexpr void pairs(std::string_view list) {
+    put('{');
+    for (bool is_first = true; !list.empty(); is_first = false) {
+      const std::size_t end = list.find(';') == list.npos ? list.size() : list.find(';');
+      const std::string_view pair = trimmed(list.substr(0, end));
+      list.remove_prefix(end < list.size() ? end + 1 : end);
+      const std::size_t colon = pair.find(':');
+      if (colon == pair.npos) throw "expected 'name: text' between semicolons";
+      if (!is_first) put(',');
+      key(trimmed(pair.substr(0, colon)));
+      string(trimmed(pair.substr(colon + 1)));
+    }
+    put('}');
+  }
+
  private:
+  static constexpr std::string_view trimmed(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+  }
+
   constexpr void put(char c) {
     if (out_ != nullptr) out_[size_] = c;
     ++size_;
@@ -216,6 +238,9 @@ constexpr std::size_t write_manifest(char* out, const PluginInfo& info,
   json.raw(",");
   json.key("opens");
   json.words(info.opens);
+  json.raw(",");
+  json.key("xfail");
+  json.pairs(info.xfail);
   json.raw("}");
   return json.size();
 }

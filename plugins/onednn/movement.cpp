@@ -21,6 +21,8 @@ void add_reorder(KernelBuilder& builder, const sdk::ValueView& x, const Part& so
 Part part_of(const Desc& whole, const Dims& dims, const Dims& starts, const Dims& steps) {
   if (whole.get_inner_nblks() != 0) throw sdk::Decline("a part of a blocked layout");
   Dims strides = whole.get_strides();
+  // oneDNN has a dimension for a scalar, which has none.
+  if (starts.size() != strides.size()) throw sdk::Decline("a part of a scalar");
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < strides.size(); ++i) {
     offset += starts[i] * strides[i];

@@ -71,5 +71,11 @@ std::unique_ptr<sdk::Kernel> compile(const sdk::RegionView& region, const sdk::C
 
 INLAY_PLUGIN(
     (inlay::sdk::PluginInfo{
-        .name = "onednn", .version = "1.0", .library = "oneDNN 3.2", .threads = "host-pool"}),
+        .name = "onednn",
+        .version = "1.0",
+        .library = "oneDNN 3.2",
+        .threads = "host-pool",
+        .xfail =
+            "23: oneDNN writes into memory descriptors without asking whether malloc gave any; "
+            "32: its Relu and Clip after another operator turn NaN into a bound"}),
     inlay::onednn::kPatterns, inlay::onednn::compile);

@@ -65,15 +65,16 @@ inline constexpr sdk::Pattern kCombiningPatterns[] = {
     // Sums along constant edges
     {.id = "aggregate",
      .match = "ScatterElements(D,I,U)",
-     .where = "D,U: f32[_,c]; I: i64|i32 const; ScatterElements.axis == 0"},
+     .where = "D,U: f32[_,c]; I: i64|i32 const; ScatterElements.axis == 0; "
+              "ScatterElements.reduction == \"add\""},
     {.id = "aggregate_edges",
      .match = "ScatterElements(D,I,Mul?(Gather(H,J),E))",
      .where = "D,H: f32[_,c]; E: f32 const; I,J: i64|i32 const; ScatterElements.axis == 0; "
-              "Gather.axis == 0"},
+              "ScatterElements.reduction == \"add\"; Gather.axis == 0"},
     {.id = "aggregate_graph",
      .match = "ScatterElements(o=Mul(H,N),I,m=Mul(Gather(H,J),E))",
      .where = "H: f32[_,c]; N,E: f32 const; I,J: i64|i32 const; ScatterElements.axis == 0; "
-              "Gather.axis == 0"},
+              "ScatterElements.reduction == \"add\"; Gather.axis == 0"},
 
     // X, W, R, B, lengths, h, c, peepholes: by number, since h and c may be one constant.
     {.id = "recurrent",

@@ -63,6 +63,7 @@ Placing place_flat(const sdk::ValueView& value, std::int64_t rows, std::int64_t 
 std::unique_ptr<sdk::Kernel> compile_gemm_operator(const sdk::RegionView& region) {
   const sdk::NodeView node = region.node(0);
   const sdk::ValueView a = region.value(node.input(0)), b = region.value(node.input(1));
+  if (a.rank() != 2 || b.rank() != 2) throw sdk::Decline("Gemm: operands that are no matrices");
   StackKernel::Data data;
   Gemm& g = data.gemm;
   g.transposes_a = node.get_int("transA", 0) != 0;

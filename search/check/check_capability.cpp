@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/plan/onnx_constant.h"
 #include "search/check/agreement.h"
 #include "search/check/doing.h"
 #include "search/check/families.h"
@@ -36,8 +37,9 @@ std::string promise_of(const Manifest& manifest, const Sample& sample) {
   return fmt::format("pattern '{}'", sample.pattern);
 }
 
+// Without the ONNX form, which would still say what the region was.
 Region renamed(const Region& region, const char* domain, const char* op) {
-  Region other = region;
+  Region other = split_onnx(region).first;
   other.nodes.back().domain = domain;
   other.nodes.back().op = op;
   return other;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/plan/onnx_constant.h"
 #include "search/check/agreement.h"
 #include "search/check/doing.h"
 #include "search/check/families.h"
@@ -221,8 +222,13 @@ void use_after_parent(Subject& subject) {
     *request = {};
     request->struct_size = sizeof(*request);
     request->thread_cap = 1;
-    auto view = std::make_unique<RegionView>(sample.region);
+    auto [plain, onnx] = split_onnx(sample.region);
+    auto view = std::make_unique<RegionView>(plain);
     request->region = view->get();
+    if (onnx.size_bytes() > 0) {
+      request->onnx_bytes = onnx.data();
+      request->onnx_size_bytes = onnx.size_bytes();
+    }
     ErrorText error;
     inlay_program* program = nullptr;
     answer = error.answer(plugin.table().compile(kept.get(), request, error.get(), &program));
@@ -233,6 +239,7 @@ void use_after_parent(Subject& subject) {
     plugin.table().program_info(program, &second.info);
     gone->forbid();
     view.reset();
+    onnx = Tensor();
     Run late(kept, second, sample.region);
     late.set_inputs(inputs);
     late.fill_outputs();

@@ -167,7 +167,9 @@ class GraphDraw {
       if (constraint->has_dims) type.shape = shaped(constraint->dims, type.shape, draft);
       if (constraint->constness != Constness::kEither) constness = constraint->constness;
     }
-    bool is_constant = is_often_constant(draft.op, position) && draw_.chance(0.9);
+    // A scale that is drawn as an input is may be negative, which means nothing.
+    const bool is_quantized = draft.op.find("Linear") != std::string::npos;
+    bool is_constant = is_often_constant(draft.op, position) && (is_quantized || draw_.chance(0.9));
     if (constness != Constness::kEither) is_constant = constness == Constness::kConst;
     const auto hint = value_hints_.find(name);
     if (hint != value_hints_.end()) is_constant = true;

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -79,16 +80,46 @@ std::string tail_of(int file) {
   return text;
 }
 
-// Reads until the other end closes; false if the deadline comes first.
-bool read_all(int file, Clock::time_point deadline, std::string* out) {
+// proc(5): the state follows the name, which is in brackets and may itself hold some; T: stopped.
+bool is_stopped(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t state = line.rfind(')') + 2;
+  return state < line.size() && (line[state] == 'T' || line[state] == 't');
+}
+
+// Time that passes while this process and the worker run: who is stopped from outside, or on a
+// machine that is held up, does not hang for that.
+class Patience {
+ public:
+  Patience(pid_t pid, std::chrono::milliseconds time) : pid_(pid), left_(time) {}
+  bool is_over() const { return left_.count() <= 0; }
+  // To be called every kSlice or so.
+  void tick() {
+    const Clock::time_point now = Clock::now();
+    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_);
+    if (passed.count() < 1) return;
+    if (passed < kSlice || !is_stopped(pid_)) left_ -= std::min(passed, kMost);
+    last_ = now;
+  }
+  static constexpr std::chrono::milliseconds kSlice{100};
+
+ private:
+  static constexpr std::chrono::milliseconds kMost{400};
+  pid_t pid_;
+  std::chrono::milliseconds left_;
+  Clock::time_point last_ = Clock::now();
+};
+
+// Reads until the other end closes; false if patience ends first.
+bool read_all(int file, Patience* patience, std::string* out) {
   while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    patience->tick();
+    if (patience->is_over()) return false;
     pollfd waiting{file, POLLIN, 0};
-    const int ready =
-        ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    if (ready == 0) return false;
-    if (ready < 0 && errno == EINTR) continue;
+    const int ready = ::poll(&waiting, 1, static_cast<int>(Patience::kSlice.count()));
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     char bytes[4096];
     const ssize_t got = ::read(file, bytes, sizeof(bytes));
     if (got < 0 && errno == EINTR) continue;
@@ -97,12 +128,13 @@ bool read_all(int file, Clock::time_point deadline, std::string* out) {
   }
 }
 
-// Waits for the process; false if the deadline comes first.
-bool reap(pid_t pid, Clock::time_point deadline, int* status) {
+// Waits for the process; false if patience ends first.
+bool reap(pid_t pid, Patience* patience, int* status) {
   while (true) {
     const pid_t ended = ::waitpid(pid, status, WNOHANG);
     if (ended == pid || (ended < 0 && errno == ECHILD)) return true;
-    if (Clock::now() >= deadline) return false;
+    patience->tick();
+    if (patience->is_over()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
@@ -142,8 +174,8 @@ Ended run_worker(const std::vector<std::string>& arguments,
   }
   writing = Descriptor();
   Ended ended;
-  const Clock::time_point deadline = Clock::now() + timeout;
-  if (!read_all(reading.get(), deadline, &ended.lines) || !reap(pid, deadline, &ended.status)) {
+  Patience patience(pid, timeout);
+  if (!read_all(reading.get(), &patience, &ended.lines) || !reap(pid, &patience, &ended.status)) {
     ended.has_hung = true;
     ::kill(-pid, SIGKILL);
     ::kill(pid, SIGKILL);

@@ -202,5 +202,15 @@ TEST(Conformance, NumbersAndNamesOfChecksAreUnique) {
   for (int id = 1; id <= 59; ++id) EXPECT_EQ(ids.count(id), 1U) << id;
 }
 
+TEST(Conformance, GuideListsEveryCheck) {
+  const std::string guide = read_text(fs::path(INLAY_SOURCE_DIR) / "docs" / "conformance.md");
+  for (const Check& check : all_checks()) {
+    const std::string row = "| " + std::to_string(check.id) + " | " + std::string(check.name) +
+                            " | " + std::string(name_of(check.family)) + " | " +
+                            std::string(check.what) + " |";
+    EXPECT_NE(guide.find(row), std::string::npos) << "expected in docs/conformance.md: " << row;
+  }
+}
+
 }  // namespace
 }  // namespace inlay::check

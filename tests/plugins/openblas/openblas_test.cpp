@@ -205,7 +205,8 @@ TEST(OpenblasConv, DeclinesGroups) {
   PluginBench bench("openblas", 1);
   const ConvShape s{
       .n = 1, .c = 4, .h = 4, .w = 4, .o = 4, .kernel_h = 1, .kernel_w = 1, .group = 4};
-  EXPECT_EQ(ConvCase(s).region.reason_declined(bench), "Conv: groups are not offered");
+  EXPECT_EQ(ConvCase(s).region.reason_declined(bench),
+            "conv: 'Conv.group == 1' does not hold");
 }
 
 }  // namespace
