@@ -211,10 +211,14 @@ class Pricer {
                      [](const WorkGroup& a, const WorkGroup& b) { return a.nodes > b.nodes; });
   }
 
+  // What covers the whole graph, an engine as a rule, is a rival of every placement: it is measured
+  // whatever the budget.
   void price_group(WorkGroup& group) {
+    const auto all = static_cast<std::size_t>(graph_.node_count());
+    const bool is_whole = group.nodes == all && all > 1;
     for (Work* work : form_.order(group)) {
       if (work->is_done || is_hopeless(*work)) continue;
-      price_work(*work, best_of(group), Need::kOptional);
+      price_work(*work, best_of(group), is_whole ? Need::kRequired : Need::kOptional);
       note_engine(*work);
     }
     form_.learn(group);

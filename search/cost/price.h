@@ -37,7 +37,7 @@ struct PriceContext {
   Log& log;
   PriceProgress progress;
   // 0: none. When spent, the rest stays unpriced with that reason, but for one way to run each
-  // node.
+  // node and what runs the whole graph at once.
   std::chrono::milliseconds budget{0};
   const std::atomic<bool>* cancelled = nullptr;
   std::uint64_t seed = 1;

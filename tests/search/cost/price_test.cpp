@@ -380,6 +380,23 @@ TEST_F(PriceTest, SpentBudgetLeavesEveryNodeOneWayToRunAndTheRestWithThatReason)
   EXPECT_EQ(price(graph_, candidates, hurried).stats.measured, 0);
 }
 
+TEST_F(PriceTest, SpentBudgetLeavesEnginesTheWholeGraph) {
+  use({"engine"});
+  const Graph wide = relus(512);
+  const Candidates candidates = find_candidates(wide, *host_);
+  PriceContext hurried = context();
+  hurried.budget = std::chrono::milliseconds(1);
+  const Priced priced = price(wide, candidates, hurried);
+  for (std::size_t id = 0; id < candidates.list.size(); ++id) {
+    const Candidate& c = candidates.list[id];
+    const CandidateCost& cost = priced.costs.candidates[id];
+    // One alone may be the way to run its node.
+    if (c.nodes.size() > 1) {
+      EXPECT_EQ(cost.cost.has_value(), c.nodes.size() == 3) << cost.reason;
+    }
+  }
+}
+
 TEST_F(PriceTest, SpentBudgetLeavesAWayToRunANodeThatIsPinnedToAPluginThatTakesItWithOthersOnly) {
   use({"fuser"});
   Candidates candidates = find_candidates(graph_, *host_);
