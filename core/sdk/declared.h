@@ -25,14 +25,6 @@
 
 namespace inlay::sdk {
 
-inline std::string_view dtype_name(inlay_dtype dtype) {
-  constexpr std::string_view kNames[] = {"none", "f32", "u8",     "i8",   "u16", "i16",
-                                         "i32",  "i64", "string", "bool", "f16", "f64",
-                                         "u32",  "u64", "?",      "?",    "bf16"};
-  const auto at = static_cast<std::size_t>(dtype);
-  return at < std::size(kNames) ? kNames[at] : "?";
-}
-
 // One pattern's clauses against one region.
 class DeclaredCheck {
  public:

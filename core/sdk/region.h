@@ -23,6 +23,15 @@ struct Decline : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// "f32", "i64", …, as patterns name element types.
+inline std::string_view dtype_name(inlay_dtype dtype) {
+  constexpr std::string_view kNames[] = {"none", "f32", "u8",     "i8",   "u16", "i16",
+                                         "i32",  "i64", "string", "bool", "f16", "f64",
+                                         "u32",  "u64", "?",      "?",    "bf16"};
+  const auto at = static_cast<std::size_t>(dtype);
+  return at < std::size(kNames) ? kNames[at] : "?";
+}
+
 // Elements in a tensor of these extents.
 inline std::int64_t element_count(std::span<const std::int64_t> dims) {
   std::int64_t count = 1;

@@ -176,5 +176,7 @@ INLAY_PLUGIN((inlay::sdk::PluginInfo{
                  .version = "1.0",
                  .library = "OpenVINO 2026.4.1",
                  .threads = "host-pool",
-                 .opens = "libopenvino_intel_cpu_plugin.so libopenvino_onnx_frontend.so.2641"}),
+                 .opens = "libopenvino_intel_cpu_plugin.so libopenvino_onnx_frontend.so.2641",
+                 .xfail = "23: OpenVINO wraps std::bad_alloc in an exception of its own; "
+                          "32: its Softmax gives 0 beside a NaN"}),
              inlay::openvino::kPatterns, inlay::openvino::compile);

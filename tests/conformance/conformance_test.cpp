@@ -1,16 +1,20 @@
 // The kit against a plugin that is right, and against one that is wrong in one way for each check.
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/file.h"
@@ -200,6 +204,53 @@ TEST(Conformance, NumbersAndNamesOfChecksAreUnique) {
     EXPECT_FALSE(check.what.empty() || check.why.empty() || check.fix.empty()) << check.name;
   }
   for (int id = 1; id <= 59; ++id) EXPECT_EQ(ids.count(id), 1U) << id;
+}
+
+// What `inlay` writes to standard output, and its exit status.
+std::pair<std::string, int> run_inlay(const std::string& environment,
+                                      const std::string& arguments) {
+  const std::string command =
+      environment + " " + INLAY_BINARY_DIR + "/bin/inlay check " + arguments + " 2>/dev/null";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  EXPECT_NE(pipe, nullptr);
+  std::string text;
+  char bytes[4096];
+  for (std::size_t got = 0; (got = std::fread(bytes, 1, sizeof(bytes), pipe)) > 0;) {
+    text.append(bytes, got);
+  }
+  return {text, WEXITSTATUS(::pclose(pipe))};
+}
+
+TEST(Conformance, CommandPrintsWhatWhyFixAndHowToRepeatIt) {
+  const std::string plugin = (kFolder / "sample.so").string();
+  const auto [json_text, status] = run_inlay("INLAY_MUTANT=25", plugin + " --only 25,10 --json");
+  EXPECT_EQ(status, 1);
+  const nlohmann::json report = nlohmann::json::parse(json_text);
+  ASSERT_EQ(report.size(), 1U);
+  EXPECT_EQ(report[0]["ok"], false);
+  const nlohmann::json& failed = report[0]["checks"].at(0);
+  EXPECT_EQ(failed["name"], "unknown-option");
+  EXPECT_EQ(failed["status"], "fail");
+  EXPECT_EQ(failed["rerun"], "inlay check " + plugin + " --only 25");
+  for (const char* key : {"found", "what", "why", "fix"}) EXPECT_TRUE(failed.contains(key)) << key;
+  EXPECT_EQ(report[0]["checks"].at(1)["status"], "pass");
+
+  const auto [table, table_status] =
+      run_inlay("INLAY_MUTANT=25", plugin + " --only unknown-option");
+  EXPECT_EQ(table_status, 1);
+  for (const char* part : {"fail 25 unknown-option", "what", "why", "fix", "--only 25"}) {
+    EXPECT_NE(table.find(part), std::string::npos) << part << " in:\n" << table;
+  }
+}
+
+TEST(Conformance, CommandSucceedsWhereEveryCheckDoes) {
+  const auto [text, status] = run_inlay("", (kFolder / "sample.so").string() + " --only 1,9,31");
+  EXPECT_EQ(status, 0) << text;
+  EXPECT_NE(text.find("sample.so: 3 pass"), std::string::npos) << text;
+}
+
+TEST(Conformance, CommandRefusesACheckThatIsNone) {
+  EXPECT_EQ(run_inlay("", (kFolder / "sample.so").string() + " --only 999").second, 1);
 }
 
 TEST(Conformance, GuideListsEveryCheck) {
