@@ -104,7 +104,7 @@ template <typename Wanted>
 void expect_found(const Wanted& wanted) {
   // Faults that another check must see too, since what is wrong for one is wrong for it.
   const std::map<int, std::set<int>> also = {
-      {28, {}},
+      {37, {51}},  // other bits in a second run are other bits beside others too
   };
   std::vector<const Check*> mutants = checks_of([](const Check&) { return true; });
   std::mutex mutex;
@@ -149,6 +149,11 @@ TEST(Conformance, SamplePassesEveryCheckAndSkipsNone) {
 TEST(Conformance, EachMutantFailsItsCheckAndPassesTheOthersOfTheFamily) {
   expect_found(
       [](const Check& broken, const Check& check) { return broken.family == check.family; });
+}
+
+// Long: run by an entry of its own in CMakeLists.txt.
+TEST(Conformance, DISABLED_EachMutantFailsItsCheckAndPassesAllOthers) {
+  expect_found([](const Check&, const Check&) { return true; });
 }
 
 TEST(Conformance, DeclaredFailureThatFailsIsFine) {

@@ -249,7 +249,10 @@ inlay_status compile_checked(inlay_device* device, const inlay_compile_request* 
 
 inlay_status compile(inlay_device* device, const inlay_compile_request* request, inlay_error* error,
                      inlay_program** out) {
-  if (is_broken(24) && request != nullptr && request->region->node_count == 0) throw 24;
+  if (is_broken(24) && request != nullptr && request->region != nullptr &&
+      request->region->node_count == 0) {
+    throw 24;
+  }
   return guarded(error,
                  [&]() -> inlay_status { return compile_checked(device, request, error, out); });
 }
@@ -330,7 +333,8 @@ inlay_status enqueue(inlay_instance* instance, inlay_stream* stream, std::int32_
     const int cap = has_cap ? host.thread_cap(host.context) : 1;
     if (is_broken(53)) run_beside();
     if (is_broken(54) && cap > 1) spin_for_ever();
-    if (is_broken(47) && instance->program->borrowed_request->thread_cap == -1) {
+    const inlay_compile_request* borrowed = instance->program->borrowed_request;
+    if (is_broken(47) && borrowed != nullptr && borrowed->thread_cap == -1) {
       return fail(error, INLAY_INTERNAL, "odd request");
     }
     ++instance->runs;
