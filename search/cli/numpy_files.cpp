@@ -285,10 +285,12 @@ void write_npz(const std::filesystem::path& path, const std::map<std::string, Te
     check_member_name(path, name);
     members.push_back(npy_header(tensor.type()));
     members.back().append(reinterpret_cast<const char*>(tensor.data()), tensor.size_bytes());
-    zip_source_t* source =
-        zip_source_buffer(archive.get(), members.back().data(), members.back().size(), 0);
+    std::unique_ptr<zip_source_t, decltype(&zip_source_free)> source(
+        zip_source_buffer(archive.get(), members.back().data(), members.back().size(), 0),
+        &zip_source_free);
     const zip_int64_t index = zip_file_add(archive.get(), (name + std::string(kEnding)).c_str(),
-                                           source, ZIP_FL_ENC_UTF_8);
+                                           source.get(), ZIP_FL_ENC_UTF_8);
+    if (index >= 0) source.release();  // the archive's now
     if (index < 0 || zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index),
                                               ZIP_CM_STORE, 0) != 0) {
       throw Error(Code::kIo, fmt::format("{}: cannot write '{}': {}", path.string(), name,

@@ -26,10 +26,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A first look at every candidate, and a longer one at those between which the search will have to
 // decide.
 constexpr double kFirstSeconds = 0.1;
-constexpr double kSecondSeconds = 0.3;
+constexpr double kSecondSeconds = 0.2;
 
 // Not looked at further when all samples so far are this many times the best of its group.
-constexpr double kLosingRatio = 1.4;
+constexpr double kLosingRatio = 1.2;
 
 // A candidate this many times slower than the best of its group is timed once.
 constexpr double kGiveUpRatio = 10;
@@ -38,10 +38,10 @@ constexpr double kGiveUpRatio = 10;
 constexpr double kLeastGiveUpNs = 5e6;
 
 // Enough to tell rivals apart; the two that matter meet again in the race.
-constexpr double kTargetInterval = 0.03;
+constexpr double kTargetInterval = 0.05;
 // Enough for what hardly matters: an interval of this share of the whole model's time, for all the
 // places together where the region occurs.
-constexpr double kNegligibleShare = 2e-4;
+constexpr double kNegligibleShare = 5e-4;
 constexpr int kLeastSamples = 6;  // for an interval of the median
 
 // Work below this, and not this much slower than the best of its group, is measured on one thread
@@ -68,16 +68,16 @@ double best_of(const WorkGroup& group) {
   return best;
 }
 
-// How much slower than the best of each group a plugin was so far, as a geometric mean; the order
-// in which rivals are tried comes from it, because the sooner the best is known, the more of the
-// others are timed once only.
+// How much slower than the best of each group a plugin was so far in a layout, as a geometric mean;
+// the order in which rivals are tried comes from it, because the sooner the best is known, the more
+// of the others are timed a few times only.
 class Form {
  public:
   void learn(const WorkGroup& group) {
     const double best = best_of(group);
     for (const Work& work : group.works) {
       if (!work.result.cost || best <= 0) continue;
-      auto& [sum, count] = logs_[work.plugin];
+      auto& [sum, count] = logs_[way_of(work)];
       sum += std::log(work.result.cost->ns / best);
       ++count;
     }
@@ -88,19 +88,27 @@ class Form {
     std::vector<Work*> works;
     for (Work& work : group.works) works.push_back(&work);
     std::stable_sort(works.begin(), works.end(), [this](const Work* a, const Work* b) {
-      return std::make_tuple(a->plugin == kReferencePlugin, mean(a->plugin)) <
-             std::make_tuple(b->plugin == kReferencePlugin, mean(b->plugin));
+      return std::make_tuple(a->plugin == kReferencePlugin, mean(way_of(*a))) <
+             std::make_tuple(b->plugin == kReferencePlugin, mean(way_of(*b)));
     });
     return works;
   }
 
  private:
-  double mean(const std::string& plugin) const {
-    const auto found = logs_.find(plugin);
+  using Way = std::pair<std::string, std::string>;  // plugin, layout of the first output
+
+  static Way way_of(const Work& work) {
+    const Region& region = work.region;
+    const auto output = static_cast<std::size_t>(region.outputs.front());
+    return {work.plugin, region.values[output].layout.text()};
+  }
+
+  double mean(const Way& way) const {
+    const auto found = logs_.find(way);
     return found == logs_.end() ? 0 : found->second.first / found->second.second;
   }
 
-  std::map<std::string, std::pair<double, int>> logs_;  // sum of logarithms, count
+  std::map<Way, std::pair<double, int>> logs_;  // sum of logarithms, count
 };
 
 class Pricer {

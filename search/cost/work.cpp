@@ -48,7 +48,7 @@ Work make_work(Region region, const Candidate& candidate, const std::string& kno
 
 std::int64_t bytes_between_runs(const Graph& graph) {
   constexpr std::int64_t kLeast = MeasureOptions{}.elsewhere_bytes;
-  constexpr std::int64_t kMost = std::int64_t{256} << 20;
+  constexpr std::int64_t kMost = std::int64_t{64} << 20;
   std::int64_t total = 0;
   for (std::int32_t v = 0; v < graph.value_count() && total < kMost; ++v) {
     const Value& value = graph.value({v});

@@ -35,13 +35,13 @@ Graph with_weights(std::int64_t floats) {
   return b.build();
 }
 
-TEST(BytesBetweenRuns, AreTheModelsWeightsRoundedUpToAPowerOfTwo) {
+TEST(BytesBetweenRuns, AreTheModelsWeightsRoundedUpToAPowerOfTwoWithinLimits) {
   constexpr std::int64_t kMiB = std::int64_t{1} << 20;
   EXPECT_EQ(bytes_between_runs(with_weights(1)), 8 * kMiB);
   EXPECT_EQ(bytes_between_runs(with_weights(2 * kMiB)), 8 * kMiB);
   EXPECT_EQ(bytes_between_runs(with_weights(2 * kMiB + 1)), 16 * kMiB);
-  EXPECT_EQ(bytes_between_runs(with_weights(25 * kMiB)), 128 * kMiB);
-  EXPECT_EQ(bytes_between_runs(with_weights(100 * kMiB)), 256 * kMiB);
+  EXPECT_EQ(bytes_between_runs(with_weights(7 * kMiB)), 32 * kMiB);
+  EXPECT_EQ(bytes_between_runs(with_weights(100 * kMiB)), 64 * kMiB);
 }
 
 // A conversion that was not priced is an internal error in total_cost and in the strategies.
