@@ -18,6 +18,7 @@
 #include <sqlite3.h>
 
 #include "core/base/error.h"
+#include "search/cost/statement.h"
 
 namespace inlay {
 namespace {
@@ -74,101 +75,6 @@ int index_of(const char* const (&names)[n], std::string_view name) {
   }
   return -1;
 }
-
-[[noreturn]] void fail(const std::filesystem::path& path, sqlite3* connection, int result) {
-  const std::string said =
-      connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(result);
-  const int error_number = connection != nullptr ? sqlite3_system_errno(connection) : 0;
-  const std::string reason =
-      error_number == 0 ? said : fmt::format("{}: {}", said, std::strerror(error_number));
-  switch (result & 0xff) {
-    case SQLITE_NOTADB:
-      throw Error(Code::kCorrupt, fmt::format("'{}' is not a cost database; it is left as it is: "
-                                              "name another file with --db or INLAY_DB",
-                                              path.string()));
-    case SQLITE_CORRUPT:
-    case SQLITE_FORMAT:
-    case SQLITE_ERROR:  // a table or column that should be there is not
-    case SQLITE_MISMATCH:
-      throw Error(Code::kCorrupt,
-                  fmt::format("cost database '{}' cannot be used: {}; move the file away, and what "
-                              "it held will be measured again",
-                              path.string(), said));
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      throw Error(Code::kBusy,
-                  fmt::format("cost database '{}' is locked by another process", path.string()));
-    case SQLITE_NOMEM:
-      throw Error(Code::kNoMemory, fmt::format("cost database '{}': out of memory", path.string()));
-    default:
-      throw Error(Code::kIo, fmt::format("cost database '{}': {}", path.string(), reason));
-  }
-}
-
-// A prepared statement, used by one caller at a time and reset after each use.
-class Statement {
- public:
-  Statement(const std::filesystem::path& path, sqlite3* connection, const char* sql)
-      : path_(path), connection_(connection) {
-    const int result =
-        sqlite3_prepare_v3(connection, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
-    if (result != SQLITE_OK) fail(path_, connection_, result);
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  void bind(int position, std::string_view text) {
-    check(sqlite3_bind_text(statement_, position, text.data() == nullptr ? "" : text.data(),
-                            static_cast<int>(text.size()), SQLITE_TRANSIENT));
-  }
-  void bind(int position, std::int64_t number) {
-    check(sqlite3_bind_int64(statement_, position, number));
-  }
-  void bind(int position, double number) {
-    check(sqlite3_bind_double(statement_, position, number));
-  }
-
-  // True while there is a row.
-  bool step() {
-    const int result = sqlite3_step(statement_);
-    if (result == SQLITE_ROW) return true;
-    if (result == SQLITE_DONE) return false;
-    fail(path_, connection_, result);
-  }
-
-  std::string text(int column) const {
-    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-    const int size = sqlite3_column_bytes(statement_, column);
-    return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
-  }
-  std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
-  double real(int column) const { return sqlite3_column_double(statement_, column); }
-
-  // Ends a use, whichever way it ends: an unfinished read would hold back the WAL's checkpoints.
-  class Use {
-   public:
-    explicit Use(Statement& statement) : statement_(statement.statement_) {}
-    ~Use() {
-      sqlite3_reset(statement_);
-      sqlite3_clear_bindings(statement_);
-    }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-
-   private:
-    sqlite3_stmt* statement_;
-  };
-
- private:
-  void check(int result) {
-    if (result != SQLITE_OK) fail(path_, connection_, result);
-  }
-
-  const std::filesystem::path& path_;
-  sqlite3* connection_;
-  sqlite3_stmt* statement_ = nullptr;
-};
 
 void bind_key(Statement& statement, const MeasurementKey& key) {
   statement.bind(1, std::string_view(measurement_kind_name(key.kind)));
@@ -256,7 +162,7 @@ struct CostDatabase::State {
 
 void CostDatabase::State::execute(const char* sql) {
   const int result = sqlite3_exec(connection, sql, nullptr, nullptr, nullptr);
-  if (result != SQLITE_OK) fail(path, connection, result);
+  if (result != SQLITE_OK) fail_database(path, connection, result);
 }
 
 std::int64_t CostDatabase::State::number(const char* sql) {
@@ -287,7 +193,7 @@ void CostDatabase::State::open() {
   const int result = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
   if (result != SQLITE_OK) {
     refuse_closed_folder();
-    fail(path, connection, result);
+    fail_database(path, connection, result);
   }
   sqlite3_extended_result_codes(connection, 1);
   sqlite3_busy_timeout(connection, static_cast<int>(busy_timeout.count()));

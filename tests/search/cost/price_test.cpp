@@ -2,51 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "core/base/error.h"
-#include "search/cost/quarantine.h"
-#include "search/cost/race.h"
-#include "tests/search/cost/rivals/rival_test.h"
+#include "tests/search/cost/price_fixture.h"
 
 namespace inlay {
 namespace {
-
-TensorType f32(Shape shape) { return {DType::kF32, std::move(shape)}; }
-
-// Three equal Relus in a row.
-Graph relus(std::int64_t width = 64) {
-  GraphBuilder b("relus");
-  const ValueId x = b.input("x", f32({width, width}));
-  const ValueId second = b.node("r2", "Relu", {b.node("r1", "Relu", {x})});
-  b.output(b.node("r3", "Relu", {second}));
-  return b.build();
-}
-
-// Relus of as many different sizes, each a region of its own.
-Graph sizes(int count) {
-  GraphBuilder b("sizes");
-  for (int i = 1; i <= count; ++i) {
-    b.output(
-        b.node("r" + std::to_string(i), "Relu", {b.input("x" + std::to_string(i), f32({8, i}))}));
-  }
-  return b.build();
-}
-
-class PriceTest : public RivalTest {
- protected:
-  // Id of the first candidate of this plugin.
-  static std::size_t candidate_of(const Candidates& candidates, const std::string& plugin) {
-    const auto found = std::find_if(candidates.list.begin(), candidates.list.end(),
-                                    [&](const Candidate& c) { return c.plugin == plugin; });
-    EXPECT_NE(found, candidates.list.end()) << plugin;
-    return static_cast<std::size_t>(found - candidates.list.begin());
-  }
-
-  const Graph graph_ = relus();
-};
 
 TEST_F(PriceTest, MeasuresEqualRegionsOnce) {
   use({"good"});
@@ -120,193 +82,6 @@ TEST_F(PriceTest, PartsOfARegionOnWhichAnEngineIsHopelessAreNotMeasured) {
     EXPECT_EQ(cost.origin, CostOrigin::kHopeless);
   }
   EXPECT_GT(parts, 0);
-}
-
-// Such a library must never be loaded into this process.
-TEST_F(PriceTest, LeavesAPluginOutThatCrashesWhenLoaded) {
-  use({"stillborn", "good"});
-  const Candidates candidates = find_candidates(graph_, *host_);
-  const Priced priced = price(graph_, candidates, context());
-  const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "stillborn")];
-  EXPECT_FALSE(cost.cost);
-  EXPECT_NE(cost.reason.find("cannot be opened: crashed"), std::string::npos) << cost.reason;
-  EXPECT_TRUE(priced.costs.candidates[candidate_of(candidates, "good")].cost);
-  // Once for all its candidates.
-  EXPECT_EQ(log_.lines.size(), 1u);
-}
-
-TEST_F(PriceTest, LeavesAPluginOutThatEndsTheProcess) {
-  use({"quitter"});
-  const Candidates candidates = find_candidates(graph_, *host_);
-  const Priced priced = price(graph_, candidates, context());
-  const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "quitter")];
-  EXPECT_FALSE(cost.cost);
-  EXPECT_EQ(cost.reason, "crashed: exit status 0, running Relu(x) -> f32[64x64]");
-}
-
-// What the machine did to a plugin is no verdict on it.
-TEST_F(PriceTest, TriesAgainNextTimeWhatFailedForTheMachinesSake) {
-  const std::pair<const char*, const char*> moods[] = {
-      {"out of memory", "failed: "},
-      {"killed", "crashed: signal 9"},
-      {"terminated", "crashed: signal 15"},
-      {"stopped", "hung: no answer in "},
-  };
-  for (const auto& [mood, reason] : moods) {
-    SCOPED_TRACE(mood);
-    ASSERT_EQ(::setenv("INLAY_TEST_MOOD", mood, 1), 0);
-    use({"moody"});
-    const Candidates candidates = find_candidates(graph_, *host_);
-    PriceContext impatient = context();
-    // Enough to load a library of this size on a busy machine.
-    impatient.start_patience = std::chrono::milliseconds(2000);
-    const Priced first = price(graph_, candidates, impatient);
-    const CandidateCost& failed = first.costs.candidates[candidate_of(candidates, "moody")];
-    EXPECT_FALSE(failed.cost);
-    EXPECT_TRUE(failed.reason.starts_with(reason)) << failed.reason;
-    EXPECT_TRUE(failed.reason.ends_with("(not kept: the next placement tries again)"))
-        << failed.reason;
-    EXPECT_EQ(log_.lines.size(), 1u);
-    log_.lines.clear();
-
-    ASSERT_EQ(::unsetenv("INLAY_TEST_MOOD"), 0);
-    use({"moody"});
-    const Priced second = price(graph_, candidates, context());
-    const CandidateCost& cost = second.costs.candidates[candidate_of(candidates, "moody")];
-    EXPECT_TRUE(cost.cost) << cost.reason;
-    database_->clear("moody");
-  }
-}
-
-TEST_F(PriceTest, TriesAPluginThatCrashesThreeTimesAndNoMore) {
-  const Graph graph = sizes(6);
-  use({"crasher"});
-  const Candidates candidates = find_candidates(graph, *host_);
-  for (int run = 0; run < 2; ++run) {  // the second has the crashes from the database
-    log_.lines.clear();
-    const int starts = worker_->starts();
-    const Priced priced = price(graph, candidates, context());
-    int crashed = 0;
-    int left_out = 0;
-    for (std::size_t i = 0; i < candidates.list.size(); ++i) {
-      if (candidates.list[i].plugin != "crasher") continue;
-      const std::string& reason = priced.costs.candidates[i].reason;
-      crashed += reason.starts_with(run == 0 ? "crashed: " : "in quarantine ");
-      left_out += reason == "not tried: the plugin crashed 3 times before";
-    }
-    EXPECT_EQ(crashed, 3);
-    EXPECT_EQ(left_out, 3);
-    ASSERT_EQ(log_.lines.size(), 3u);
-    EXPECT_TRUE(
-        log_.lines.back().starts_with("plugin left out of the rest: it crashed or hung too often "
-                                      "plugin=crasher crashes=3 hangs=0"))
-        << log_.lines.back();
-    if (run == 1) {
-      EXPECT_EQ(worker_->starts(), starts);
-    }
-  }
-}
-
-TEST_F(PriceTest, WarnsOfAWrongPluginAFewTimesOnly) {
-  const Graph graph = sizes(8);
-  use({"wrong"});
-  price(graph, find_candidates(graph, *host_), context());
-  ASSERT_EQ(log_.lines.size(), 4u);
-  EXPECT_EQ(log_.lines.back(),
-            "more candidates left out; the report has every reason plugin=wrong");
-}
-
-TEST_F(PriceTest, TriesAPluginThatHangsTwiceAndNoMore) {
-  const Graph graph = sizes(4);
-  use({"sleeper"});
-  PriceContext impatient = context();
-  // Enough to load a library of this size on a busy machine.
-  impatient.start_patience = std::chrono::milliseconds(2000);
-  const Candidates candidates = find_candidates(graph, *host_);
-  for (int run = 0; run < 2; ++run) {  // the second has the hangs from the database
-    const int starts = worker_->starts();
-    const Priced priced = price(graph, candidates, impatient);
-    int hung = 0;
-    int left_out = 0;
-    for (std::size_t i = 0; i < candidates.list.size(); ++i) {
-      if (candidates.list[i].plugin != "sleeper") continue;
-      const std::string& reason = priced.costs.candidates[i].reason;
-      hung += reason.find("hung: no answer in ") != std::string::npos;
-      left_out += reason == "not tried: the plugin hung twice before";
-    }
-    EXPECT_EQ(hung, 2);
-    EXPECT_EQ(left_out, 2);
-    if (run == 1) {
-      EXPECT_EQ(worker_->starts(), starts);
-    }
-  }
-}
-
-TEST_F(PriceTest, LeavesAWrongPluginOutWithTheReason) {
-  use({"wrong"});
-  const Candidates candidates = find_candidates(graph_, *host_);
-  const Priced priced = price(graph_, candidates, context());
-  const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "wrong")];
-  EXPECT_FALSE(cost.cost);
-  EXPECT_NE(cost.reason.find("out of bounds"), std::string::npos) << cost.reason;
-  EXPECT_EQ(priced.stats.failed, 1);
-  ASSERT_FALSE(log_.lines.empty());
-  EXPECT_NE(log_.lines.front().find("plugin=wrong"), std::string::npos) << log_.lines.front();
-}
-
-TEST_F(PriceTest, KeepsADeclineAsANormalAnswer) {
-  use({"decliner"});
-  const Candidates candidates = find_candidates(graph_, *host_);
-  const Priced priced = price(graph_, candidates, context());
-  const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "decliner")];
-  EXPECT_FALSE(cost.cost);
-  EXPECT_NE(cost.reason.find("not today"), std::string::npos) << cost.reason;
-  EXPECT_EQ(priced.stats.declined, 1);
-  EXPECT_EQ(priced.stats.failed, 0);
-  EXPECT_TRUE(log_.lines.empty());
-}
-
-TEST_F(PriceTest, SurvivesACrashAndDoesNotTryAgain) {
-  use({"crasher", "good"});
-  const Candidates candidates = find_candidates(graph_, *host_);
-  for (int round = 0; round < 2; ++round) {
-    const Priced priced = price(graph_, candidates, context());
-    const CandidateCost& cost = priced.costs.candidates[candidate_of(candidates, "crasher")];
-    EXPECT_FALSE(cost.cost);
-    EXPECT_NE(cost.reason.find("crashed"), std::string::npos) << cost.reason;
-    EXPECT_TRUE(priced.costs.candidates[candidate_of(candidates, "good")].cost);
-    EXPECT_EQ(priced.stats.measured > 0, round == 0);
-  }
-  EXPECT_EQ(worker_->starts(), 2);  // the first, and the one after the crash
-}
-
-// Said by numbers, before the system ends a process for it.
-TEST_F(PriceTest, WhatCrashedStaysInQuarantineOnAnyNumberOfThreadsUntilItIsLifted) {
-  const Graph one = sizes(1);
-  use({"crasher"}, 1);
-  const Candidates candidates = find_candidates(one, *host_);
-  const auto reason = [&] {
-    return price(one, candidates, context())
-        .costs.candidates[candidate_of(candidates, "crasher")]
-        .reason;
-  };
-  EXPECT_TRUE(reason().starts_with("crashed: ")) << reason();
-  use({"crasher"}, 2);
-  EXPECT_TRUE(reason().starts_with("in quarantine ")) << reason();
-  EXPECT_EQ(worker_->starts(), 1);  // nothing crashed
-  EXPECT_GT(database_->clear_quarantine(), 0);
-  EXPECT_TRUE(reason().starts_with("crashed: ")) << reason();
-
-  // Of another build, or the same region of another plugin's, nothing is known.
-  const Quarantine quarantine(*database_);
-  const std::string build = host_->find("crasher")->build_id;
-  const std::vector<const Quarantine::Entry*> entries = quarantine.of_build(build);
-  ASSERT_EQ(entries.size(), 1u);
-  const std::string region = entries[0]->key.subject;
-  EXPECT_TRUE(quarantine.find(build, region).has_value());
-  EXPECT_FALSE(quarantine.find(host_->find("reference")->build_id, region).has_value());
-  EXPECT_FALSE(quarantine.find(build, "another region").has_value());
-  EXPECT_TRUE(quarantine.of_build("another build").empty());
 }
 
 TEST_F(PriceTest, RefusesWhatTheMemoryCannotHold) {
@@ -440,9 +215,10 @@ TEST_F(PriceTest, APluginWithThreadsOfItsOwnPaysForWakingTheHosts) {
   ASSERT_TRUE(cost.cost) << cost.reason;
   // Should noise let one thread look better, nobody sleeps.
   const double wake = cost.most_threads == 0 ? wake_ns : 0;
-  EXPECT_TRUE(std::any_of(alone_ns.begin(), alone_ns.end(), [&](double ns) {
-    return std::abs(cost.cost->ns - (ns - run_ns + wake)) < 1e-3;
-  })) << cost.cost->ns << " from " << run_ns << " and " << wake;
+  EXPECT_TRUE(
+      std::any_of(alone_ns.begin(), alone_ns.end(),
+                  [&](double ns) { return std::abs(cost.cost->ns - (ns - run_ns + wake)) < 1e-3; }))
+      << cost.cost->ns << " from " << run_ns << " and " << wake;
 }
 
 TEST_F(PriceTest, NothingHasToWakeOnOneThread) {
@@ -481,31 +257,6 @@ TEST_F(PriceTest, ReportsProgressThatEndsWhereItSaid) {
   };
   price(graph_, candidates, watched);
   EXPECT_EQ(last_total, 3);  // dispatch, and Relu on two plugins
-}
-
-TEST_F(PriceTest, RaceIsKeptAndReadsBackwardsToo) {
-  use({"good"});
-  const Candidates candidates = find_candidates(graph_, *host_);
-  const auto plan_on = [&](const std::string& plugin) {
-    return lower_region(make_region(graph_, candidates.list[candidate_of(candidates, plugin)]),
-                        plugin, *host_);
-  };
-  const Lowered first = plan_on("good");
-  const Lowered second = plan_on("reference");
-  const RaceResult made = race(first, second, context());
-  EXPECT_FALSE(made.from_database);
-  EXPECT_GE(made.pairs, 2);
-  EXPECT_GT(made.first.ns, 0);
-  EXPECT_LE(made.log_ratio_low, made.log_ratio);
-  EXPECT_GE(made.log_ratio_high, made.log_ratio);
-  const RaceResult again = race(first, second, context());
-  EXPECT_TRUE(again.from_database);
-  EXPECT_EQ(again.log_ratio, made.log_ratio);
-  const RaceResult backwards = race(second, first, context());
-  EXPECT_TRUE(backwards.from_database);
-  EXPECT_EQ(backwards.log_ratio, -made.log_ratio);
-  EXPECT_EQ(backwards.log_ratio_low, -made.log_ratio_high);
-  EXPECT_EQ(backwards.first.ns, made.second.ns);
 }
 
 }  // namespace
